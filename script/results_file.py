@@ -15,6 +15,8 @@ BOUNDS = {
     "least_seconds": (1e-12, 1e6),
     "most_seconds": (1e-12, 1e6),
     "predicted_seconds": (1e-12, 1e6),
+    "one_seconds": (1e-12, 1e6),
+    "bound_seconds": (1e-12, 1e6),
     "bytes_per_second": (1, 1e18),
     "record_bytes": (1, 65536),
     "count": (1, 2**63),

@@ -153,6 +153,18 @@ int run_edges_on(const options& options) {
   return write_and_judge(options, {}, {}, rows);
 }
 
+int run_scale_out_on(const options& options) {
+  const int threads = options.threads > 0 ? options.threads : context::cpu().threads();
+  const scale_out::results found = run_scale_out(options.scale_out, options.backends, threads, options.backends_named);
+  platforms measured;
+  for (const scale_out::link& link : found.links) {
+    const bool is_host = link.where.backend == backend_kind::cpu;
+    measured[link.where.backend] = platform_of(is_host ? context::cpu(threads) : context::on(link.where.backend, 0));
+  }
+  if (!options.json_path.empty()) write_json(options.json_path, {}, measured, {}, found.lists());
+  return found.are_right() ? exit_done : exit_wrong_answer;
+}
+
 int compare_files(const compare_request& request) {
   const comparison found = run_compare(request);
   if (found.wrong_after > 0) return exit_wrong_answer;
@@ -196,6 +208,7 @@ int run(const options& options) {
   if (options.edges.is_requested) return run_edges_on(options);
   if (options.solve.is_requested)
     return run_and_judge(options, [&](const context& ctx) { return run_solve(ctx, options.solve); });
+  if (options.scale_out.is_requested) return run_scale_out_on(options);
   std::vector<result> results;
   platforms measured;
   std::uint64_t asked_for = 0;

@@ -358,6 +358,43 @@ void add_edges(CLI::App& app, raw_options& raw, options& parsed) {
   finish_subcommand(app, *edges, raw, parsed, parsed.edges.is_requested);
 }
 
+void add_scale_out(CLI::App& app, raw_options& raw, options& parsed) {
+  CLI::App* const scale_out = app.add_subcommand(
+      "scale-out",
+      "Times calls between the GPUs of this machine, or between ranks on the CPU, beside the same call on one of them "
+      "with as many rows for each: sorts, splits, gathers, scatters, products and an iteration of conjugate gradient; "
+      "beside NCCL's all-to-all of as many bytes, and a sort by CUB and NCCL. Rows say how many times the rows of one "
+      "device all do in its time, and what a model predicts from times of one device and of the link.\n\n"
+      "Example: sheaf-bench scale-out --backend cuda --devices 2 --log2-sizes 20:27:1 --json scale-out.json");
+  scale_out->add_option("--devices", parsed.scale_out.devices, "GPUs from number 0 on, or ranks on the CPU")
+      ->check(CLI::Range(2, 64))
+      ->capture_default_str();
+  scale_out->add_option("--transports", parsed.scale_out.transports, "between GPUs")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"copies", "nccl"}))
+      ->capture_default_str();
+  scale_out->add_option("--calls", parsed.scale_out.calls, "all unless given")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"sort", "pairs", "records", "split", "gather", "scatter", "spmv", "cg"}));
+  scale_out
+      ->add_option_function<std::string>(
+          "--log2-sizes",
+          [&parsed](const std::string& text) { parsed.scale_out.rows = primitives::parse_log2_sizes(text); },
+          "rows of 8 bytes for each device as powers of two, 20:27:1 or 20,24; longer ones are fewer, of matrices "
+          "there "
+          "are half as many")
+      ->default_str("20,24,27");
+  scale_out->add_option("--rounds", parsed.scale_out.rounds, "of a row")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  scale_out->add_option("--iterations", parsed.scale_out.iterations, "of conjugate gradient")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  scale_out->add_flag("--no-peer", parsed.scale_out.no_peer, "leave out NCCL and what is made of it");
+  scale_out->add_option("--json", parsed.json_path, "write the rows to this file");
+  finish_subcommand(app, *scale_out, raw, parsed, parsed.scale_out.is_requested);
+}
+
 }  // namespace
 
 shard parse_shard(std::string_view text) {
@@ -430,6 +467,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   add_spmv(app, raw, parsed);
   add_solve(app, raw, parsed);
   add_edges(app, raw, parsed);
+  add_scale_out(app, raw, parsed);
   cli::refuse_empty_values(app, {argv + std::min(argc, 1), argv + argc});
   try {
     app.parse(argc, argv);

@@ -43,6 +43,7 @@ struct options {
   spmv_request spmv;
   solve_request solve;
   edges_request edges;
+  scale_out_request scale_out;
 };
 
 /// Reads the command line. If it asks for help or is wrong, prints that and returns the exit code.

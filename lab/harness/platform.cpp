@@ -84,4 +84,10 @@ std::shared_ptr<std::byte[]> host_memory(const context& ctx, std::uint64_t bytes
   return std::make_shared<std::byte[]>(bytes);
 }
 
+void make_current([[maybe_unused]] const context& ctx) {
+#if SHEAF_HAS_CUDA
+  if (ctx.backend() == backend_kind::cuda) device::make_current(ctx);
+#endif
+}
+
 }  // namespace sheaf::bench

@@ -36,11 +36,15 @@ std::unique_ptr<queue_clock> make_queue_clock(const context& ctx);
 /// Host memory for copies to and from the context's memory: pinned memory for a GPU.
 std::shared_ptr<std::byte[]> host_memory(const context& ctx, std::uint64_t bytes);
 
+/// Makes a GPU the current one of the calling thread; of other contexts nothing.
+void make_current(const context& ctx);
+
 /// The CUDA implementation, linked only where the CUDA backend is built.
 namespace device {
 void describe(const context& ctx, platform& platform);
 std::unique_ptr<queue_clock> make_queue_clock(const context& ctx);
 std::shared_ptr<std::byte[]> pinned_memory(const context& ctx, std::uint64_t bytes);
+void make_current(const context& ctx);
 }  // namespace device
 
 }  // namespace sheaf::bench

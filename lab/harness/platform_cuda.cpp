@@ -79,4 +79,6 @@ std::shared_ptr<std::byte[]> pinned_memory(const context& ctx, std::uint64_t byt
   return {static_cast<std::byte*>(memory), [](std::byte* pinned) { cudaFreeHost(pinned); }};
 }
 
+void make_current(const context& ctx) { require(cudaSetDevice(ctx.device()), "cudaSetDevice"); }
+
 }  // namespace sheaf::bench::device

@@ -232,7 +232,7 @@ void print_summary(std::span<const result> results) {
 }
 
 void write_json(const std::string& path, std::span<const result> results, const platforms& measured,
-                std::span<const input_result> input_results) {
+                std::span<const input_result> input_results, std::span<const named_list> further) {
   json machines = json::object();
   for (const auto& [backend, p] : measured) {
     machines[std::string(name(backend))] = {{"machine", p.machine}, {"versions", p.versions}};
@@ -241,6 +241,7 @@ void write_json(const std::string& path, std::span<const result> results, const 
       "{{\n\"schema_version\": {},\n\"recorded\": \"{}\",\n\"commit\": {},\n\"machines\": {},\n\"rows\": {}",
       results_schema_version, time_now(), text_of(SHEAF_BENCH_COMMIT), text_of(machines), lines_of(results));
   if (!input_results.empty()) text += fmt::format(",\n\"input_rows\": {}", lines_of(input_results));
+  for (const auto& [name, lines] : further) text += fmt::format(",\n\"{}\": [\n{}\n]", name, fmt::join(lines, ",\n"));
   io::write_file(path, text + "\n}\n");
 }
 

@@ -61,10 +61,16 @@ void print_factors(std::span<const result> results);
 /// of wrong answers.
 void print_summary(std::span<const result> results);
 
-/// Writes {"schema_version", "recorded", "rows"}, and "input_rows" where there are any, whole or not at all.
-/// @throws error(io_failure)
+/// A further list of a results file.
+struct named_list {
+  std::string name;
+  std::vector<std::string> lines;  ///< an object of JSON each
+};
+
+/// Writes {"schema_version", "recorded", "rows"}, "input_rows" where there are any, and further lists, whole or not at
+/// all. @throws error(io_failure)
 void write_json(const std::string& path, std::span<const result> results, const platforms& measured,
-                std::span<const input_result> input_results = {});
+                std::span<const input_result> input_results = {}, std::span<const named_list> further = {});
 
 /// Writes the file that tests/lab/recorded_test.cpp judges the planner by: the profile that predictions were made
 /// from, and for each problem the seconds of every variant. Whole or not at all. @throws error(io_failure)

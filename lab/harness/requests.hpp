@@ -3,6 +3,7 @@
 #include <sheaf/edge_sum.hpp>
 
 #include "lab/harness/report.hpp"
+#include "lab/harness/scale_out/results.hpp"
 
 namespace sheaf::bench {
 
@@ -62,5 +63,26 @@ struct solve_request {
 /// Times conjugate gradient of each system beside the peers that are there, in turn; prints a row for each with its
 /// least time. Returns whether every answer is right. @throws error(bad_input) for a file
 bool run_solve(const context& ctx, const solve_request& request);
+
+/// What `sheaf-bench scale-out` is asked for.
+struct scale_out_request {
+  bool is_requested = false;
+  int devices = 2;                                ///< GPUs of this machine from number 0 on, or ranks on the CPU
+  std::vector<std::string> transports{"copies"};  ///< between GPUs: copies, nccl
+  std::vector<std::string> calls;                 ///< empty: all
+  std::vector<std::uint64_t> rows{std::uint64_t{1} << 20, std::uint64_t{1} << 24, std::uint64_t{1} << 27};
+  std::uint64_t rounds = 7;
+  std::uint64_t iterations = 100;  ///< of conjugate gradient, whose time is divided by them
+  bool no_peer = false;
+
+  bool wants(std::string_view call) const;
+};
+
+/// Times calls between devices beside the same call on one of them with as many rows, in turn and in one run, and what
+/// the link between devices takes; prints rows with what a model made of these predicts, and compares answers with
+/// those of one device for all rows. @param are_named  a backend without so many devices is an error
+/// @throws error(backend_unavailable)
+scale_out::results run_scale_out(const scale_out_request& request, std::span<const backend_kind> backends, int threads,
+                                 bool are_named);
 
 }  // namespace sheaf::bench

@@ -23,13 +23,6 @@ double time_by_queue(const contender& c, std::uint64_t copy, queue_clock& clock)
   return clock.seconds();
 }
 
-timing summary_of(std::vector<double>& seconds) {
-  std::ranges::sort(seconds);
-  const std::size_t middle = seconds.size() / 2;
-  const double median = seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
-  return {median, seconds.front(), seconds.back(), seconds.size()};
-}
-
 // Seconds of each contender's call, after one that loads code and fills the scratch pool.
 std::vector<double> time_first_calls(std::span<const contender> contenders, std::uint64_t copies,
                                      const timing_limits& limits, std::uint64_t& calls) {
@@ -59,6 +52,13 @@ std::vector<std::size_t> those_in_turn(std::span<const contender> contenders, st
 }
 
 }  // namespace
+
+timing summary_of(std::vector<double> seconds) {
+  std::ranges::sort(seconds);
+  const std::size_t middle = seconds.size() / 2;
+  const double median = seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
+  return {median, seconds.front(), seconds.back(), seconds.size()};
+}
 
 std::vector<timing> measure(std::span<const contender> contenders, std::uint64_t copies, queue_clock* clock,
                             const timing_limits& limits) {

@@ -53,6 +53,9 @@ struct timing {
   std::uint64_t calls = 0;
 };
 
+/// The median and the ends of some times, at least one.
+timing summary_of(std::vector<double> seconds);
+
 /// How long a row is timed. Slow rows spread little, so that fewer rounds suffice.
 struct timing_limits {
   double seconds = 1;  ///< time for all contenders of a row together, after the least number of rounds

@@ -15,7 +15,10 @@
 #include <sheaf/distributed/sort.hpp>
 #include <sheaf/gather.hpp>
 
+#include "distributed/movement/cost.hpp"
 #include "distributed/petsc_peers.hpp"
+#include "distributed/sort/cost.hpp"
+#include "distributed/sparse/cost.hpp"
 
 // Calls on MPI's processes of one thread each, beside one process of as many threads, and beside what one would write
 // by hand and PETSc; all in the same run, in turns. Prints medians, and what the model of docs/scale-out.md makes of
@@ -70,15 +73,9 @@ double median_of(const std::function<void()>& work) {
   return median(times);
 }
 
-/// What the model counts with: bytes a second of a process that sends and takes as many at a time, and seconds of a
-/// message.
-struct link_rates {
-  double bytes_per_second = 0;
-  double seconds = 0;
-};
-
-/// Of messages as long as a group's longest, and of 8 bytes, to the next process and from the one before.
-link_rates measure_link() {
+/// What the model counts with: of messages as long as a group's longest, and of 8 bytes, to the next process and from
+/// the one before.
+distributed::link_rates measure_link() {
   const int next = (rank + 1) % size;
   const int before = (rank + size - 1) % size;
   constexpr int message_bytes = 64 << 20;
@@ -89,12 +86,12 @@ link_rates measure_link() {
                  MPI_STATUS_IGNORE);
   };
   constexpr int swaps = 1000;
-  link_rates rates;
+  distributed::link_rates rates;
   rates.bytes_per_second = message_bytes / median_of([&] { swap(message_bytes); });
-  rates.seconds = median_of([&] {
-                    for (int i = 0; i < swaps; ++i) swap(8);
-                  }) /
-                  swaps;
+  rates.message_seconds = median_of([&] {
+                            for (int i = 0; i < swaps; ++i) swap(8);
+                          }) /
+                          swaps;
   return rates;
 }
 
@@ -179,12 +176,11 @@ struct setting {
   const distributed::group& ranks;
   const context& own;    ///< of this process
   const context& alone;  ///< of the process that works alone
-  link_rates link;
+  distributed::link_rates link;
   double call;  ///< seconds of a call that moves nothing
 };
 
 void run_movement(const setting& s, std::uint64_t rows) {
-  const double p = size;
   std::mt19937_64 random(5);
   std::vector<std::uint64_t> keys(rows);
   for (auto& k : keys) k = random();
@@ -196,40 +192,38 @@ void run_movement(const setting& s, std::uint64_t rows) {
   std::vector<std::uint64_t> out(rank == 0 ? rows : my_keys.size());
   const std::span<std::uint64_t> my_out(out.data(), my_keys.size());
 
-  const double n_mine = static_cast<double>(my_keys.size());
   std::vector<std::uint32_t> bins(my_keys.size());
   std::vector<std::uint64_t> histogram(2048);
-  // As many readings of a process's rows as fit two runs of 2^24 rows: all that a call does beside the work of one
-  // process, most of which also writes.
-  constexpr double sort_passes = 6;
-  constexpr double gather_passes = 10;
   const double pass = median_of([&] {
     for (std::size_t i = 0; i < my_keys.size(); ++i)
       ++histogram[bins[i] = static_cast<std::uint32_t>(my_keys[i] >> 53)];
   });
+  const auto one_pass = [&](std::uint64_t) { return pass; };
   const double sort_alone = median_of([&] { sheaf::sort_keys(s.own, my_keys, my_out); });
   auto inner_list = my_list;
   for (auto& i : inner_list) i = static_cast<std::uint32_t>(i % my_keys.size());
   const double gather_alone = median_of([&] { sheaf::gather(s.own, my_keys, inner_list, my_out); });
   if (rank == 0) {
     std::printf("link %.2f GB/s each way, %.2f us a message; %.1f us a call; a pass over a process's rows %.2f ms\n",
-                s.link.bytes_per_second / 1e9, s.link.seconds * 1e6, s.call * 1e6, pass * 1e3);
+                s.link.bytes_per_second / 1e9, s.link.message_seconds * 1e6, s.call * 1e6, pass * 1e3);
   }
 
   const double sort_seconds = compare(
       "sort u64", [&] { distributed::sort_keys(s.ranks, my_keys); }, [&] { sheaf::sort_keys(s.alone, keys, out); },
       {{"by hand", [&] { sort_by_hand(my_keys); }}});
   print_model("sort u64",
-              sort_alone + sort_passes * pass + n_mine * 8 * (p - 1) / p / s.link.bytes_per_second +
-                  (5 * std::ceil(std::log2(p)) + 4 * p) * s.link.seconds,
+              distributed::sort_cost({rows, 8, {}, sort_key::of<std::uint64_t>()}, size, s.ranks.bounds(),
+                                     {[&](std::uint64_t, std::uint32_t) { return sort_alone; }, one_pass}, s.link)
+                  .seconds(),
               sort_seconds);
   const double gather_seconds = compare(
       "gather 8 bytes", [&] { distributed::gather(s.ranks, my_keys, where, my_list, my_out); },
       [&] { sheaf::gather(s.alone, keys, list, out); });
-  const double chunks = std::ceil(n_mine * 16 / static_cast<double>(s.ranks.bounds().chunk_bytes));
   print_model("gather 8 bytes",
-              gather_alone + gather_passes * pass + n_mine * 12 * (p - 1) / p / s.link.bytes_per_second +
-                  3 * p * chunks * s.link.seconds,
+              distributed::movement_cost({rows, rows, 8, false}, size, s.ranks.bounds(),
+                                         {[&](std::uint64_t, std::uint64_t) { return gather_alone; }, {}, {}, one_pass},
+                                         s.link, false)
+                  .seconds(),
               gather_seconds);
 }
 
@@ -306,17 +300,17 @@ void run_product(const setting& s, const grid& g) {
   std::vector<double> my_y(my_x.size());
   const auto prepared = distributed::prepare_spmv(s.ranks, g.mine(), parts, parts);
   const double product_alone = median_of([&] { sheaf::spmv(s.own, g.mine(), x, my_y); });
-  const double halo_seconds = static_cast<double>(prepared.report().halo) * 8 / s.link.bytes_per_second;
+  const distributed::system_shape shape{g.n, g.columns.size(), prepared.report().halo};
   prepared.run(my_x, my_y);
   const auto petsc = petsc_peers::prepare_product(g.my_rows(), my_x, my_y);
   const double product_seconds = compare(
       "spmv, 7-point grid", [&] { prepared.run(my_x, my_y); }, [&] { sheaf::spmv(s.alone, g.whole(), x, y); },
       {{"PETSc", petsc}});
-  print_model("spmv, 7-point grid", s.call + product_alone + halo_seconds + 2 * s.link.seconds, product_seconds);
+  print_model("spmv, 7-point grid", distributed::product_cost(size, shape, {product_alone, 0}, s.link).seconds(),
+              product_seconds);
 }
 
 void run_iterations(const setting& s, const grid& g) {
-  const double p = size;
   const auto parts = g.layout();
   const std::vector<double> x = uneven_values(g.n);
   std::vector<double> y(g.n);
@@ -324,7 +318,7 @@ void run_iterations(const setting& s, const grid& g) {
   std::vector<double> my_y(my_x.size());
   const auto& my_offsets = g.my_offsets;
   const auto prepared = distributed::prepare_spmv(s.ranks, g.mine(), parts, parts);
-  const double halo_seconds = static_cast<double>(prepared.report().halo) * 8 / s.link.bytes_per_second;
+  const distributed::system_shape shape{g.n, g.columns.size(), prepared.report().halo};
   conjugate_gradient_options options;
   options.tolerance = 0;
   options.iteration_limit = 30;
@@ -360,9 +354,11 @@ void run_iterations(const setting& s, const grid& g) {
                                               sheaf::conjugate_gradient(s.alone, g.whole(), x, y, options);
                                             },
                                             {{"PETSc", petsc.solve}, {"PETSc from the rows on", petsc.make_and_solve}});
-  const double sums = 2 * (8 * static_cast<double>(g.n) / 256 / s.link.bytes_per_second + p * s.link.seconds);
-  print_model("30 iterations of CG", iterations_alone + 30 * (halo_seconds + 2 * s.link.seconds + sums),
-              iterations_seconds);
+  const double iterations = static_cast<double>(options.iteration_limit);
+  print_model(
+      "30 iterations of CG",
+      iterations * distributed::iteration_cost(size, shape, {0, iterations_alone / iterations}, s.link).seconds(),
+      iterations_seconds);
 }
 
 void run(std::uint64_t rows) {

@@ -17,7 +17,7 @@ endfunction()
 # options it goes with.
 set(refused "the value is empty, as when a shell variable is not set")
 set(options 0)
-foreach(name IN ITEMS sheaf-bench papers spatter spmv solve edges)
+foreach(name IN ITEMS sheaf-bench papers spatter spmv solve edges scale-out)
   set(command ${name})
   if(name STREQUAL "sheaf-bench")
     set(command)

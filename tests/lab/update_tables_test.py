@@ -16,6 +16,7 @@ BENCH = os.environ.get("SHEAF_BENCH")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "script" / "update-tables"
 EMPTY_README = "<!-- table: overview -->\nold\n<!-- end -->"
+EMPTY_SCALE_OUT = "above\n<!-- table: scale-out -->\nold\n<!-- end -->\nbelow\n"
 PAGE_TABLES = {"summary": "\n# Results\n", "headline": "\n## Headline rows\n",
                "slower": "\n## Where it is not faster\n"}
 
@@ -67,6 +68,8 @@ class Folder(unittest.TestCase):
         self.readme = self.folder / "README.md"
         self.page = self.folder / "results.md"
         self.readme.write_text(EMPTY_README, encoding="utf-8")
+        self.scale_out = self.folder / "scale-out.md"
+        self.scale_out.write_text(EMPTY_SCALE_OUT, encoding="utf-8")
         (self.folder / "results").mkdir()
 
     def put(self, name, rows, recorded="2026-01-01T00:00:00Z"):
@@ -79,7 +82,7 @@ class Folder(unittest.TestCase):
     def run_script(self, *options, stdout=subprocess.PIPE):
         return subprocess.run(
             [sys.executable, str(SCRIPT), "--results", str(self.folder / "results"), "--readme", str(self.readme),
-             "--page", str(self.page), *(["--bench", BENCH] if BENCH else []), *options],
+             "--page", str(self.page), "--scale-out", str(self.scale_out), *(["--bench", BENCH] if BENCH else []), *options],
             stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
 
     def lines_of(self, rows, table="slower"):
@@ -92,6 +95,86 @@ class Folder(unittest.TestCase):
             return text.split("<!-- table: overview -->\n")[1].split("\n<!-- end -->")[0].split("\n")[2:]
         section = self.page.read_text(encoding="utf-8").split(PAGE_TABLES[table])[1].split("\n## ")[0]
         return [line for line in section.split("\n") if line.startswith("| ")][2:]
+
+
+def call(problem, seconds, one_seconds, who="sheaf", **changed):
+    """A row of a call on two devices."""
+    return {"problem": problem, "who": who, "is_prepared": False, "backend": "cuda", "devices": 2,
+            "transport": "copies", "median_seconds": seconds, "one_seconds": one_seconds, "bound_seconds": None,
+            "predicted_seconds": None, "verified": True, **changed}
+
+
+class ScaleOut(Folder):
+    SORT = "sort_keys/uniform/r8/u64/n=134217728"
+    GATHER = "gather/uniform/r128/u32/n=16777216"
+
+    def put_calls(self, name, rows, recorded="2026-01-01T00:00:00Z", machine="NVIDIA H200"):
+        document = {"schema_version": 2, "recorded": recorded, "machines": {"cuda": {"machine": machine}}, "rows": [],
+                    "scale_out_rows": rows}
+        (self.folder / "results" / name).write_text(json.dumps(document), encoding="utf-8")
+
+    def table(self):
+        done = self.run_script()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = self.scale_out.read_text(encoding="utf-8")
+        self.assertTrue(text.startswith("above\n") and text.endswith("\nbelow\n"))
+        return text.split("<!-- table: scale-out -->\n")[1].split("\n<!-- end -->")[0]
+
+    def lines(self):
+        return [line.strip("| ").split(" | ") for line in self.table().split("\n") if line.startswith("| ")][2:]
+
+    def setUp(self):
+        super().setUp()
+        self.put("rows.json", headlines())
+
+    def test_says_that_nothing_was_recorded(self):
+        self.assertEqual(self.table(), "\nNothing has been recorded yet.\n")
+        self.put_calls("none.json", [])
+        self.assertEqual(self.table(), "\nNothing has been recorded yet.\n")
+
+    def test_shows_losses_the_model_and_the_bound(self):
+        self.put_calls("a.json", [call(self.SORT, 4e-3, 3.2e-3, predicted_seconds=3.8e-3, bound_seconds=1e-3),
+                                  call(self.GATHER, 3.2e-3, 1.12e-3, is_prepared=True, predicted_seconds=2e-3)])
+        self.assertIn("2 x H200, recorded 2026-01-01:", self.table())
+        sort, gather = self.lines()
+        self.assertEqual(sort[0], "sort 2^27 keys of 8 bytes")
+        self.assertEqual(sort[1:7], ["copies", "3.20 ms", "4.00 ms", "1.60", "0.95", "25 %"])
+        self.assertTrue(gather[0].endswith(", prepared"))
+        self.assertEqual(gather[1:6], ["copies", "1.12 ms", "3.20 ms", "**0.70**", "**0.62**"])
+        self.assertIn("off by 21 % in the mean of these rows, at most by 38 %; 1 of 2 are within 15 %", self.table())
+
+    def test_takes_the_fastest_peer_of_any_file(self):
+        self.put_calls("a.json", [call(self.SORT, 4e-3, 3.2e-3),
+                                  call(self.SORT, 5e-3, None, who="cub.nccl.by_hand", transport="nccl")])
+        self.put_calls("torch.json", [call(self.SORT, 2e-3, None, who="torch", transport="nccl")], "2026-01-02T00:00:00Z")
+        self.assertEqual(self.lines()[0][-2:], ["`torch.distributed`", "**0.50**"])
+
+    def test_the_newest_row_counts(self):
+        self.put_calls("a.json", [call(self.SORT, 4e-3, 3e-3)])
+        self.put_calls("b.json", [call(self.SORT, 2e-3, 3e-3)], "2026-02-01T00:00:00Z")
+        self.assertEqual([line[4] for line in self.lines()], ["3.00"])
+
+    def test_devices_and_transports_are_rows_of_their_own(self):
+        self.put_calls("a.json", [call(self.SORT, 4e-3, 3e-3), call(self.SORT, 5e-3, 3e-3, transport="nccl"),
+                                  call(self.SORT, 4e-3, 3e-3, devices=4)])
+        self.assertEqual([line[1] for line in self.lines()], ["copies", "NCCL", "by", "---", "copies"])
+        self.assertIn("4 x H200", self.table())
+
+    def test_refuses_rows_that_are_damaged(self):
+        for changed, message in (({"median_seconds": 0}, "median_seconds is 0"), ({"one_seconds": None}, "one_seconds is None"),
+                                 ({"devices": 1}, "devices is 1"), ({"devices": True}, "devices is True"),
+                                 ({"transport": "pigeon"}, "transport is 'pigeon'"), ({"verified": False}, "not verified"),
+                                 ({"predicted_seconds": -1}, "predicted_seconds is -1"),
+                                 ({"problem": "a|b"}, "not a text that a table can show"),
+                                 ({"backend": "abacus"}, "of which machines has none"),
+                                 ({"problem": "fly/uniform/r8/u64/n=4"}, "fly")):
+            self.put_calls("a.json", [call(self.SORT, 4e-3, 3e-3) | changed])
+            done = self.run_script()
+            self.assertEqual(done.returncode, 1, message)
+            self.assertIn(message, done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+        self.put_calls("a.json", [call(self.SORT, 4e-3, 3e-3)] * 2)
+        self.assertIn("appears twice", self.run_script().stderr)
 
 
 class Tables(Folder):

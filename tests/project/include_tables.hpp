@@ -46,9 +46,10 @@ inline const names_by_name& parts_seen_by_part() {
       {"apps/sheaf/subcommands",
        with_library({"apps/sheaf/subcommands", "apps/sheaf/ranks", "apps/sheaf", "apps/sheaf/files", "apps/sheaf/mesh",
                      "lab/description", "lab/inputs"})},
-      {"lab/harness", with_library({"lab", "lab/harness", "lab/peers", "lab/spatter", "lab/description", "lab/inputs",
-                                    "papers", "apps/sheaf", "apps/sheaf/files", "apps/sheaf/mesh", "cpu", "cuda"})},
-      {"lab/peers", with_library({"lab/peers", "lab/harness", "lab/description", "lab/inputs"})},
+      {"lab/harness",
+       with_library({"lab", "lab/harness", "lab/peers", "lab/spatter", "lab/description", "lab/inputs", "papers",
+                     "apps/sheaf", "apps/sheaf/files", "apps/sheaf/mesh", "cpu", "cuda", "distributed"})},
+      {"lab/peers", with_library({"lab/peers", "lab/harness", "lab/description", "lab/inputs", "distributed"})},
       {"lab/spatter",
        with_library({"lab/spatter", "lab/harness", "lab/description", "lab/inputs", "apps/sheaf/files"})},
   };

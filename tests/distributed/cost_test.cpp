@@ -1,0 +1,182 @@
+#include "distributed/cost.hpp"
+
+#include <bit>
+
+#include "distributed/movement/cost.hpp"
+#include "distributed/ranks.hpp"
+#include "distributed/sort/cost.hpp"
+#include "distributed/sparse/cost.hpp"
+
+namespace sheaf::tests::distributed_cost_test {
+namespace {
+
+using namespace distributed;
+
+constexpr double gigabyte = 1e9;
+
+link_rates devices() {
+  return {.are_devices = true,
+          .bytes_per_second = 100 * gigabyte,
+          .exchange_seconds = 50e-6,
+          .message_seconds = 5e-6,
+          .wait_seconds = 10e-6,
+          .loads_per_second = 5e9,
+          .loaded_bytes_per_second = 90 * gigabyte};
+}
+link_rates host() { return {.bytes_per_second = 2 * gigabyte, .exchange_seconds = 1e-6, .message_seconds = 1e-6}; }
+
+sort_shape keys(std::uint64_t rows) { return {rows, 8, {}, sort_key::of<std::uint64_t>()}; }
+
+/// A nanosecond for each row and 8 bits.
+sort_steps linear_sort() {
+  return {[](std::uint64_t rows, std::uint32_t bits) { return 1e-9 * static_cast<double>(rows) * bits / 8; },
+          [](std::uint64_t rows) { return 0.5e-9 * static_cast<double>(rows); }};
+}
+movement_steps linear_movement() {
+  const auto of_entries = [](std::uint64_t entries) { return 1e-9 * static_cast<double>(entries); };
+  return {[](std::uint64_t entries, std::uint64_t) { return 2e-9 * static_cast<double>(entries); }, of_entries,
+          [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1000 * gigabyte); }, of_entries};
+}
+
+double term(const call_cost& cost, std::string_view what) {
+  for (const cost_term& t : cost.terms()) {
+    if (t.what == what) return t.seconds;
+  }
+  ADD_FAILURE() << "no term " << what;
+  return 0;
+}
+
+TEST(CostOfRanks, FewestOfEqualNumbersAreTaken) {
+  EXPECT_EQ(cheapest_ranks(4, [](int) { return 1.0; }), 1);
+  EXPECT_EQ(cheapest_ranks(4, [](int ranks) { return 1.0 / ranks; }), 4);
+  EXPECT_EQ(cheapest_ranks(4, [](int ranks) { return ranks == 2 || ranks == 3 ? 1.0 : 2.0; }), 2);
+  EXPECT_EQ(cheapest_ranks(1, [](int) { return 1.0; }), 1);
+}
+
+TEST(CostOfRanks, OneRankTakesTheCallOfOne) {
+  for (const link_rates& link : {devices(), host()}) {
+    EXPECT_DOUBLE_EQ(sort_cost(keys(1 << 20), 1, {}, linear_sort(), link).seconds(), 8e-9 * (1 << 20));
+    EXPECT_DOUBLE_EQ(movement_cost({1000, 1000, 8, false}, 1, {}, linear_movement(), link, true).seconds(), 2e-6);
+    EXPECT_DOUBLE_EQ(product_cost(1, {1000, 7000, 0}, {3e-6, 5e-6}, link).seconds(), 3e-6);
+    EXPECT_DOUBLE_EQ(iteration_cost(1, {1000, 7000, 0}, {3e-6, 5e-6}, link).seconds(), 5e-6);
+  }
+}
+
+TEST(CostOfRanks, SortOnTheHostIsItsDocumentedSum) {
+  constexpr std::uint64_t mine = 1 << 20;
+  const double n = mine;
+  const call_cost cost = sort_cost(keys(2 * mine), 2, {}, linear_sort(), host());
+  EXPECT_NEAR(cost.seconds(), 8e-9 * n + 6 * 0.5e-9 * n + n * 8 / 2 / (2 * gigabyte) + (5 * 1 + 4 * 2) * 1e-6, 1e-12);
+}
+
+TEST(CostOfRanks, SortOnDevicesOverlapsGroupsWithExchanges) {
+  constexpr std::uint64_t mine = 1 << 26;
+  const double n = mine;
+  const call_cost cost = sort_cost(keys(2 * mine), 2, {}, linear_sort(), devices());
+  EXPECT_NEAR(term(cost, "first sort"), 1e-9 * n, 1e-9);
+  const double exchange = 50e-6 + n * 8 / 2 / 4 / (100 * gigabyte);
+  const double sort = 8e-9 * n / 4;
+  EXPECT_NEAR(term(cost, "exchange of the first group"), exchange, 1e-9);
+  EXPECT_NEAR(term(cost, "sorts of groups, beside exchanges"), 4 * sort, 1e-9);
+  // Where sorts take no time, exchanges are what is waited for.
+  const sort_steps quick{[](std::uint64_t, std::uint32_t) { return 0.0; }, {}};
+  EXPECT_NEAR(term(sort_cost(keys(2 * mine), 2, {}, quick, devices()), "sorts of groups, beside exchanges"),
+              3 * exchange, 1e-9);
+}
+
+TEST(CostOfRanks, FewRowsAreLeftToFewRanks) {
+  const auto best = [](std::uint64_t rows) {
+    return cheapest_ranks(
+        4, [&](int ranks) { return sort_cost(keys(rows), ranks, {}, linear_sort(), devices()).seconds(); });
+  };
+  EXPECT_EQ(best(1 << 10), 1);
+  EXPECT_EQ(best(std::uint64_t{1} << 28), 4);
+}
+
+TEST(CostOfRanks, ValuesTravelWithKeys) {
+  sort_shape pairs = keys(1 << 20);
+  EXPECT_DOUBLE_EQ(sent_bytes(pairs, 2), (1 << 19) * 8.0 / 2);
+  pairs.value_bytes = {8, 4};
+  EXPECT_DOUBLE_EQ(sent_bytes(pairs, 2), (1 << 19) * 20.0 / 2);
+  EXPECT_DOUBLE_EQ(sent_bytes(pairs, 1), 0);
+}
+
+TEST(CostOfRanks, LongRecordsAreLoadedWhereTheyLie) {
+  constexpr std::uint64_t entries = 1 << 24;
+  const double remote = entries / 2.0 / 2;
+  const call_cost loads = movement_cost({entries, entries, 128, false}, 2, {}, linear_movement(), devices(), true);
+  EXPECT_NEAR(term(loads, "loads"), remote * 128 / (90 * gigabyte), 1e-9);
+  const call_cost short_records =
+      movement_cost({entries, entries, 8, false}, 2, {}, linear_movement(), devices(), true);
+  EXPECT_GT(term(short_records, "exchange of records"), 0);
+  link_rates apart = devices();
+  apart.loads_per_second = 0;
+  const call_cost exchanged = movement_cost({entries, entries, 128, false}, 2, {}, linear_movement(), apart, true);
+  EXPECT_NEAR(term(exchanged, "exchange of records"), 50e-6 + remote * 128 / (100 * gigabyte), 1e-9);
+  EXPECT_GT(term(movement_cost({entries, entries, 128, false}, 2, {}, linear_movement(), devices(), false),
+                 "exchange of records"),
+            0);
+}
+
+TEST(CostOfRanks, PreparedListsAreNotRoutedAgain) {
+  for (const link_rates& link : {devices(), host()}) {
+    const auto seconds = [&](bool is_prepared) {
+      return movement_cost({1 << 20, 1 << 20, 8, is_prepared}, 2, {}, linear_movement(), link, true).seconds();
+    };
+    EXPECT_LT(seconds(true), seconds(false));
+  }
+  EXPECT_DOUBLE_EQ(sent_bytes(movement_shape{100, 100, 8, false}, 2, false), 50 * 12.0 / 2);
+  EXPECT_DOUBLE_EQ(sent_bytes(movement_shape{100, 100, 8, true}, 2, false), 50 * 8.0 / 2);
+}
+
+TEST(CostOfRanks, HalosTravelBesideProducts) {
+  const system_shape shape{2'000'000, 14'000'000, 10'000};
+  EXPECT_NEAR(product_cost(2, shape, {1e-3, 2e-3}, devices()).seconds(), 5e-6 + 1e-3 + 50e-6, 1e-9);
+  const system_shape wide{2'000'000, 14'000'000, 100'000'000};
+  EXPECT_NEAR(product_cost(2, wide, {1e-3, 2e-3}, devices()).seconds(), 5e-6 + 8e-3 + 50e-6, 1e-9);
+}
+
+TEST(CostOfRanks, IterationsBringSumsOfBlocksToAll) {
+  const system_shape shape{256 * 10'000, 0, 0};
+  const call_cost cost = iteration_cost(2, shape, {1e-3, 3e-3}, devices());
+  EXPECT_NEAR(term(cost, "sums of blocks"), 2 * (50e-6 + 10'000 * 8.0 / 2 / (100 * gigabyte)), 1e-9);
+  EXPECT_NEAR(term(cost, "vectors"), 2e-3, 1e-9);
+}
+
+TEST(CostOfRanks, PlannedStepsAreThePlannersTimes) {
+  const context ctx = context::cpu(1);
+  const const_records rows(nullptr, 1 << 20, 8);
+  const double planned = explain_sort_records(ctx, rows, sort_key::of<std::uint64_t>()).choice()->seconds;
+  EXPECT_DOUBLE_EQ(sort_seconds(ctx, keys(1 << 20), 1, host()), planned);
+  EXPECT_GT(sort_seconds(ctx, keys(1 << 20), 2, host()), 0);
+  EXPECT_GT(gather_seconds(ctx, {1 << 20, 1 << 20, 8, false}, 2, host()), 0);
+  EXPECT_GT(scatter_seconds(ctx, {1 << 20, 1 << 20, 8, true}, 2, host()), 0);
+  EXPECT_GT(product_seconds(ctx, {1 << 20, 7 << 20, 1000}, 2, host()), 0);
+  EXPECT_GT(iteration_seconds(ctx, {1 << 20, 7 << 20, 1000}, 2, host()), 0);
+}
+
+TEST(CostOfRanks, LinksHaveRates) {
+  for (const link_kind kind : {link_kind::threads, link_kind::copies, link_kind::nccl}) {
+    const link_rates usual = usual_link(kind);
+    EXPECT_GT(usual.bytes_per_second, 0);
+    EXPECT_GT(usual.exchange_seconds, 0);
+    EXPECT_EQ(usual.are_devices, kind != link_kind::threads);
+  }
+  EXPECT_LT(usual_link(link_kind::copies).exchange(1e6), usual_link(link_kind::nccl).exchange(1e6));
+}
+
+TEST(CostOfRanks, MeasuredLinksAreThoseOfAllRanks) {
+  on_ranks([](const group& ranks) {
+    const link_rates link = measure_link(ranks);
+    EXPECT_GT(link.message_seconds, 0);
+    if (ranks.size() > 1) {
+      EXPECT_GT(link.bytes_per_second, 0);
+    }
+    const auto bits = std::bit_cast<std::uint64_t>(link.bytes_per_second);
+    ranks.require_same("bytes a second", bits);
+    EXPECT_EQ(link.loads_per_second, 0);
+  });
+}
+
+}  // namespace
+}  // namespace sheaf::tests::distributed_cost_test
