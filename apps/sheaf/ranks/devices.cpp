@@ -3,6 +3,7 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <system_error>
 
@@ -12,6 +13,7 @@
 #include "apps/sheaf/ranks/process.hpp"
 #include "core/backends.hpp"
 #include "distributed/state.hpp"
+#include "primitives/ranks/steps.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -43,14 +45,61 @@ void require_options_of_devices(const common_options& common) {
   if (common.threads != 0) primitives::refuse("--threads is for the CPU, not for --devices");
 }
 
-rank_threads threads_on_devices(const common_options& common) {
+int devices_worth(const distributed::device_estimate& estimate, const sized_call& call, std::uint64_t free_bytes) {
+  const int most = static_cast<int>(estimate.seconds.size());
+  int best = 0;
+  for (int devices = 1; devices <= most; ++devices) {
+    if (call.bytes_on_each(devices) > free_bytes) continue;
+    const auto seconds_on = [&](int count) { return estimate.seconds[static_cast<std::size_t>(count) - 1]; };
+    if (best == 0 || seconds_on(devices) < seconds_on(best)) best = devices;
+  }
+  return best == 0 ? most : best;
+}
+
+namespace {
+
+/// The first GPUs, as many as the call is worth.
+std::vector<int> devices_of_all(const common_options& common, int count, const call_sizes& sizes) {
+  std::vector<int> devices(static_cast<std::size_t>(count));
+  std::iota(devices.begin(), devices.end(), 0);
+  if (count == 1 || !sizes) return devices;
+  std::optional<sized_call> call;
+  distributed::device_estimate estimate;
+  std::optional<context> first;
+  try {
+    call = sizes();
+    if (!call) return devices;
+    first.emplace(context::cuda(0));
+    estimate = call->explain(*first, count);
+  } catch (const std::exception&) {
+    return devices;  // what is wrong ranks find, too, and say it in their words
+  }
+  const std::uint64_t free_bytes = primitives::routing_steps_of(backend_kind::cuda).free_bytes(*first);
+  devices.resize(static_cast<std::size_t>(devices_worth(estimate, *call, free_bytes)));
+  if (!common.verbose) return devices;
+  for (int k = 1; k <= count; ++k) {
+    const std::uint64_t bytes = call->bytes_on_each(k);
+    fmt::print(stderr, "{}: {} GPU{}: predicted {}{}{}\n", common.command_name, k, k == 1 ? "" : "s",
+               seconds_text(estimate.seconds[static_cast<std::size_t>(k) - 1]),
+               bytes > free_bytes
+                   ? fmt::format("; takes {} of {} that are free", bytes_text(bytes), bytes_text(free_bytes))
+                   : "",
+               k == static_cast<int>(devices.size()) ? ", taken" : "");
+  }
+  return devices;
+}
+
+}  // namespace
+
+rank_threads threads_on_devices(const common_options& common, const call_sizes& sizes) {
   const core::backend& cuda = core::backend_of(backend_kind::cuda);
   const int count = cuda.is_built() ? cuda.device_count() : 0;
   if (count <= 0) {
     io::throw_error(error_code::backend_unavailable, "--devices: there is no CUDA device{}",
                     cuda.is_built() ? "" : fmt::format(": this build of sheaf has no backend '{}'", cuda.name));
   }
-  const std::vector<int> devices = common.devices.value_or(std::vector<int>{});
+  const std::vector<int> named = common.devices.value_or(std::vector<int>{});
+  const std::vector<int> devices = named.empty() ? devices_of_all(common, count, sizes) : named;
   for (const int device : devices) {
     if (device >= count) {
       io::throw_error(error_code::backend_unavailable, "--devices: there is no CUDA device {}; this machine has {}",

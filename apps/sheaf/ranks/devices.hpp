@@ -1,8 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include <sheaf/distributed/group.hpp>
+#include <sheaf/distributed/worth.hpp>
 
 #include "apps/sheaf/command.hpp"
 
@@ -15,8 +17,22 @@ using rank_threads = std::function<void(const std::function<void(const distribut
 /// Refuses options that do not go with --devices, and --devices among processes of MPI. @throws error(bad_argument)
 void require_options_of_devices(const common_options& common);
 
-/// Ranks on the GPUs that --devices names. @throws error(backend_unavailable) where there is no such device
-rank_threads threads_on_devices(const common_options& common);
+/// A call that ranks are to divide, as sizes alone say it.
+struct sized_call {
+  /// What it is predicted to take on 1 to `most` GPUs like that of the context.
+  std::function<distributed::device_estimate(const context& first, int most)> explain;
+  /// Memory that it takes on each of so many, at most.
+  std::function<std::uint64_t(int devices)> bytes_on_each;
+};
+/// Looks into files for the sizes; nothing where only reading all of them would tell.
+using call_sizes = std::function<std::optional<sized_call>()>;
+
+/// On how many GPUs a call takes least, of those on which its arrays fit; all where they fit on none.
+int devices_worth(const distributed::device_estimate& estimate, const sized_call& call, std::uint64_t free_bytes);
+
+/// Ranks on the GPUs that --devices names; of all GPUs, on so many of the first as are worth it.
+/// @throws error(backend_unavailable) where there is no such device
+rank_threads threads_on_devices(const common_options& common, const call_sizes& sizes);
 
 /// Does work on such ranks. Throws what the first rank threw, where all ranks know of it alike; and what befell one
 /// rank alone, which ends the calls of the others, with the number of that rank.

@@ -2,10 +2,15 @@
 
 #include <cstring>
 
+#include "apps/sheaf/files/streams.hpp"
 #include "apps/sheaf/ranks/host_memory.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {
+
+bool says_its_sizes(const std::string& path) {
+  return !io::names_stream(path) && path.find(".npz") == path.npos && !path.ends_with(".gz");
+}
 
 rows_of_rank::rows_of_rank(const distributed::group& ranks, const io::record_file& file, const piece_work& change)
     : rows_of_rank(ranks, file,

@@ -8,6 +8,9 @@
 
 namespace sheaf::cli {
 
+/// Whether a file says its sizes before all of it is read: it is no stream, no array of an archive, no .gz.
+bool says_its_sizes(const std::string& path);
+
 /// This rank's rows of a file, where its calls reach them.
 struct rows_of_rank {
   distributed::layout where;

@@ -35,10 +35,53 @@ class bad_characters {
   std::optional<jobs::bad_character> first_;
 };
 
+std::optional<sized_call> size_of_sort(const sort_on_ranks_options& options) {
+  if (!says_its_sizes(options.in)) return std::nullopt;
+  const io::record_file file(options.in, options.record_bytes);
+  const const_records rows = file.unmapped_rows(primitives::most_record_bytes);
+  const jobs::row_order order = jobs::order_of_file(file, rows.record_bytes, options.keys, options.descending);
+  return sorted_call({rows.count, rows.record_bytes, order.key});
+}
+
+std::optional<sized_call> size_of_gather(const movement_options& options) {
+  if (!says_its_sizes(options.records_path) || !says_its_sizes(options.index)) return std::nullopt;
+  const io::record_file file(options.records_path, options.record_bytes);
+  const io::index_file index(options.index, options.index_kind, "--index-type", io::reading::header);
+  const const_records rows = file.unmapped_rows(primitives::most_record_bytes);
+  const distributed::gather_size size{index.indices().count, rows.count, rows.record_bytes};
+  const std::uint64_t entry_bytes = size.record_bytes + bytes(index.indices().type);
+  sized_call call;
+  call.explain = [size](const context& ctx, int most) {
+    return distributed::explain_gather_on_devices(ctx, size, most);
+  };
+  // Chunks of an exchange take what is left.
+  call.bytes_on_each = [size, entry_bytes](int devices) {
+    return (size.records * size.record_bytes + size.entries * entry_bytes) / static_cast<std::uint64_t>(devices) / 4 *
+           5;
+  };
+  return call;
+}
+
 }  // namespace
 
+sized_call sorted_call(const distributed::sort_size& size) {
+  sized_call call;
+  call.explain = [size](const context& ctx, int most) { return distributed::explain_sort_on_devices(ctx, size, most); };
+  call.bytes_on_each = [size](int devices) {
+    constexpr std::uint64_t most_scratch_of_a_record = 45;  // as sheaf/sort.hpp says
+    const std::uint64_t mine = (size.records / static_cast<std::uint64_t>(devices) + 1);
+    const std::uint64_t rows = mine * size.record_bytes;
+    const bool compares_all = size.key.count == 1 && size.key.fields[0].bytes == size.record_bytes;
+    const std::uint64_t scratch = compares_all ? rows / 10 * 11 : mine * most_scratch_of_a_record;
+    // Of several, a packed copy, and two groups of rows beside the result.
+    return devices == 1 ? 2 * rows + scratch : 7 * rows / 2 + scratch / 2;
+  };
+  return call;
+}
+
 void sort_on_ranks(const sort_on_ranks_options& options, const rank_threads& threads) {
-  work_on_ranks(options.common, threads, [&](const group& ranks) {
+  const auto sizes = [&] { return size_of_sort(options); };
+  work_on_ranks(options.common, threads, sizes, [&](const group& ranks) {
     const auto start = std::chrono::steady_clock::now();
     std::optional<io::record_file> file;
     std::optional<rows_of_rank> mine;
@@ -79,7 +122,8 @@ void sort_on_ranks(const sort_on_ranks_options& options, const rank_threads& thr
 }
 
 void gather_on_ranks(const movement_options& options, const rank_threads& threads) {
-  work_on_ranks(options.common, threads, [&](const group& ranks) {
+  const auto sizes = [&] { return size_of_gather(options); };
+  work_on_ranks(options.common, threads, sizes, [&](const group& ranks) {
     const auto start = std::chrono::steady_clock::now();
     std::optional<io::record_file> file;
     std::optional<io::index_file> index;

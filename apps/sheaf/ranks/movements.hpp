@@ -10,6 +10,9 @@
 // what work_on_ranks() takes where there are none.
 namespace sheaf::cli {
 
+/// A sort, or a split, of which ranks have equal parts.
+sized_call sorted_call(const distributed::sort_size& size);
+
 struct sort_on_ranks_options {
   const common_options& common;
   std::string in;

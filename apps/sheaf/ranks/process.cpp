@@ -233,12 +233,12 @@ bool is_divided(const common_options& common) {
   return started_ranks() > 1 || common.devices;
 }
 
-void work_on_ranks(const common_options& common, const rank_threads& threads,
+void work_on_ranks(const common_options& common, const rank_threads& threads, const call_sizes& sizes,
                    const std::function<void(const distributed::group&)>& work) {
   if (threads) return work_on_threads(threads, work);
   if (common.devices && started_ranks() == 1) {
     refuse_on_ranks(common);  // before there are contexts of GPUs
-    return work_on_threads(threads_on_devices(common), work);
+    return work_on_threads(threads_on_devices(common, sizes), work);
   }
   join_ranks(
       common, [] {},

@@ -38,7 +38,8 @@ bool is_divided(const common_options& common);
 /// An error that all ranks have is thrown once: by the first process of MPI, while others leave in silence, or for all
 /// threads. What befalls one process alone is said there, and ends all. Processes whose arguments are not all the same
 /// are refused. Threads call `work` side by side: what it does for all of them is for the first rank alone.
-void work_on_ranks(const common_options& common, const rank_threads& threads,
+/// @param sizes  of the call, by which it runs on fewer GPUs than all where that is faster; may be empty
+void work_on_ranks(const common_options& common, const rank_threads& threads, const call_sizes& sizes,
                    const std::function<void(const distributed::group&)>& work);
 
 /// group::agree() for checks that all ranks do alike: what the first rank refuses it throws as it was, in full and

@@ -1,10 +1,13 @@
 #include "apps/sheaf/ranks/splits.hpp"
 
+#include <bit>
+
 #include <sheaf/distributed/split.hpp>
 #include <sheaf/gather.hpp>
 
 #include "apps/sheaf/files/arrays/numbers.hpp"
 #include "apps/sheaf/ranks/input_part.hpp"
+#include "apps/sheaf/ranks/movements.hpp"
 #include "apps/sheaf/ranks/part_file.hpp"
 #include "apps/sheaf/ranks/report.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
@@ -48,10 +51,29 @@ void commit(const group& ranks, std::initializer_list<const std::unique_ptr<part
   part_file::commit_all(ranks, written);
 }
 
+std::optional<sized_call> size_of_split(const split_on_ranks_job& job) {
+  if (job.in.empty() || !says_its_sizes(job.in) || (!job.keys_path.empty() && !says_its_sizes(job.keys_path)))
+    return std::nullopt;
+  const opened_split files = job.open();
+  const const_records rows = files.in.unmapped_rows(primitives::most_record_bytes);
+  const const_records keys =
+      files.keys != nullptr ? files.keys->unmapped_rows(primitives::most_record_bytes) : const_records();
+  const split_key key = files.key(rows, files.keys != nullptr ? keys : rows);
+  const std::uint32_t bits =
+      key.from == split_key::kind::category
+          ? static_cast<std::uint32_t>(std::bit_width(std::max<std::uint64_t>(key.categories, 2) - 1))
+          : key.bits.count;
+  const std::uint64_t width = rows.record_bytes + keys.record_bytes;
+  const key_field field{.offset = 0, .bytes = (bits + 7) / 8, .bit_count = bits};
+  return sorted_call({rows.count, std::max<std::uint64_t>(width, field.bytes), field});
+}
+
 }  // namespace
 
 void split_on_ranks(const split_on_ranks_job& job, const rank_threads& threads) {
-  work_on_ranks(job.common, threads, [&](const group& ranks) {
+  work_on_ranks(
+      job.common, threads, [&] { return size_of_split(job); },
+      [&](const group& ranks) {
         const auto start = std::chrono::steady_clock::now();
         std::optional<opened_split> files;
         std::optional<rows_of_rank> in;
@@ -111,7 +133,7 @@ struct memberships_of_rank {
 }  // namespace
 
 void multi_split_on_ranks(const multi_split_on_ranks_job& job) {
-  work_on_ranks(job.common, {}, [&](const group& ranks) {
+  work_on_ranks(job.common, {}, {}, [&](const group& ranks) {
     const auto start = std::chrono::steady_clock::now();
     const bool moves = !job.output.empty();
     std::optional<opened_multi_split> files;

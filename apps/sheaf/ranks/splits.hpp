@@ -29,6 +29,7 @@ struct split_on_ranks_job {
   std::string offsets;  ///< may be empty
   /// Opens the files, for one rank, and throws what is wrong with them. Ranks that are threads call it side by side.
   std::function<opened_split()> open;
+  std::string in = {};  ///< the file of the records, whose sizes tell how many GPUs are worth it; may be empty
 };
 /// @param threads  as work_on_ranks() takes them
 void split_on_ranks(const split_on_ranks_job& job, const rank_threads& threads = {});

@@ -6,6 +6,7 @@
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "apps/sheaf/ranks/host_memory.hpp"
+#include "apps/sheaf/ranks/input_part.hpp"
 #include "apps/sheaf/ranks/part_file.hpp"
 #include "apps/sheaf/subcommands/files/vector_file.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
@@ -96,6 +97,31 @@ void write_part(const group& ranks, part_file& out, const layout& parts, const s
 template <class Value>
 std::string header_of_vector(std::uint64_t count) {
   return numbers_header(float_descr(sizeof(Value)), count);
+}
+
+using explained =
+    std::function<distributed::device_estimate(const context&, const distributed::matrix_size&, int most)>;
+
+/// A product, or an iteration of a solver.
+sized_call call_by(const io::matrix_market_shape& shape, const explained& explain) {
+  sized_call call;
+  call.explain = [=](const context& ctx, int most) {
+    return explain(ctx, {.rows = shape.rows, .entries = shape.entries}, most);
+  };
+  call.bytes_on_each = [=](int devices) {
+    // The matrix, columns as products read them and again as a preparation keeps them, a dozen vectors, and sets of
+    // bits.
+    constexpr std::uint64_t of_an_entry = 12 + 8 + 4;
+    constexpr std::uint64_t of_a_row = 12 * 8;
+    return (shape.entries * of_an_entry + shape.rows * of_a_row) / static_cast<std::uint64_t>(devices) +
+           shape.columns / 2;
+  };
+  return call;
+}
+
+std::optional<sized_call> size_of_matrix(const std::string& path, const explained& explain) {
+  if (!says_its_sizes(path)) return std::nullopt;
+  return call_by(io::read_matrix_market_shape(path), explain);
 }
 
 template <class Value>
@@ -278,14 +304,16 @@ jobs::nas_answer run_nas_on_ranks(const group& ranks, const jobs::nas_class& of,
 }  // namespace
 
 void spmv_on_ranks(const spmv_on_ranks_options& options, const rank_threads& threads) {
-  work_on_ranks(options.common, threads, [&](const group& ranks) {
+  const auto sizes = [&] { return size_of_matrix(options.matrix, distributed::explain_spmv_on_devices); };
+  work_on_ranks(options.common, threads, sizes, [&](const group& ranks) {
     options.narrow ? multiply_on_ranks<float>(options, ranks) : multiply_on_ranks<double>(options, ranks);
   });
 }
 
 solved_on_ranks solve_on_ranks(const solve_on_ranks_options& options, const rank_threads& threads) {
   solved_on_ranks found;
-  work_on_ranks(options.common, threads, [&](const group& ranks) {
+  const auto sizes = [&] { return size_of_matrix(options.matrix, distributed::explain_conjugate_gradient_on_devices); };
+  work_on_ranks(options.common, threads, sizes, [&](const group& ranks) {
     solved_on_ranks here = options.narrow ? solve_typed<float>(options, ranks) : solve_typed<double>(options, ranks);
     if (here.is_first) found = std::move(here);
   });
@@ -294,7 +322,11 @@ solved_on_ranks solve_on_ranks(const solve_on_ranks_options& options, const rank
 
 npb_on_ranks run_npb_on_ranks(const npb_on_ranks_options& options, const rank_threads& threads) {
   npb_on_ranks found;
-  work_on_ranks(options.common, threads, [&](const group& ranks) {
+  const auto sizes = [&]() -> std::optional<sized_call> {
+    const std::uint64_t n = options.of.rows;
+    return call_by({n, n, true, options.of.nonzeros}, distributed::explain_conjugate_gradient_on_devices);
+  };
+  work_on_ranks(options.common, threads, sizes, [&](const group& ranks) {
     matrix_of_rank<double> a;
     io::csr_matrix<float> narrow;
     agree_on_ranks(ranks, [&] {

@@ -413,7 +413,7 @@ void run_divided(const split_command& command) {
     return {mine, *files.in_file, files.key_file ? &*files.key_file : nullptr, command.has_categories(),
             [&of = mine->command](const_records in, const_records keys) { return views_of(of, in, keys).key; }};
   };
-  split_on_ranks({command.common, command.keys, command.output, command.offsets, open});
+  split_on_ranks({command.common, command.keys, command.output, command.offsets, open, command.in});
 }
 
 void run(split_command command) {

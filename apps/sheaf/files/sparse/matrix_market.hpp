@@ -14,6 +14,7 @@ struct matrix_market_shape {
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
   bool is_symmetric = false;  ///< it gives one of two places that are mirror images, which stands for both
+  std::uint64_t entries = 0;  ///< that the matrix has, at most
 };
 
 /// Rows [first, end) of a matrix, or of its transpose.
@@ -55,6 +56,10 @@ struct matrix_market_options {
 /// than the matrix takes, or the matrix with what the caller is to take beside it
 template <class Value>
 csr_matrix<Value> read_matrix_market(const std::string& path, const matrix_market_options& options = {});
+
+/// What the file says before the entries, which are not read; of a .gz file all of the text is inflated.
+/// @throws as read_matrix_market does
+matrix_market_shape read_matrix_market_shape(const std::string& path, const matrix_market_options& options = {});
 
 /// Reads a matrix as read_matrix_market does, from the bytes of a file.
 template <class Value>

@@ -59,11 +59,15 @@ std::uint64_t count_of(const file_entries<Index, Value>& read) {
   return count;
 }
 
+matrix_market_shape shape_of(const market_header& header) {
+  return {header.rows, header.columns, header.symmetry == market_symmetry::symmetric,
+          header.entries * (header.symmetry == market_symmetry::general ? 1 : 2)};
+}
+
 // All rows, unless the caller says which.
 kept_rows kept_of(const market_header& header, const matrix_market_options& options) {
   if (!options.kept) return {0, header.rows};
-  const matrix_market_rows rows =
-      options.kept({header.rows, header.columns, header.symmetry == market_symmetry::symmetric});
+  const matrix_market_rows rows = options.kept(shape_of(header));
   return {rows.first, rows.end - rows.first, rows.is_transposed};
 }
 
@@ -140,6 +144,13 @@ auto with_market_text(std::span<const std::byte> file, const std::string& origin
 }
 
 }  // namespace
+
+matrix_market_shape read_matrix_market_shape(const std::string& path, const matrix_market_options& options) {
+  const input_file file = open_input(path);
+  return with_market_text({file.data(), file.size()}, file.path(), options, "matrix", [&](const named_text& text) {
+    return shape_of(read_market_header(text, options.most_rows_of_few_entries));
+  });
+}
 
 template <class Value>
 csr_matrix<Value> parse_matrix_market(std::span<const std::byte> file, const std::string& origin,

@@ -9,6 +9,7 @@
 
 #include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "support/expect_error.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace sheaf::tests::apps_sheaf_files_matrix_market_kept_rows_test {
 namespace {
@@ -88,6 +89,26 @@ TEST(MatrixMarketKeptRows, AreNamedAsTheFileNumbersThem) {
 TEST(MatrixMarketKeptRows, AreReadFromFilesWhoseEveryLineIsRight) {
   const std::string text = "%%MatrixMarket matrix coordinate real general\n9 9 2\n1 1 1\n8 x 1\n";
   EXPECT_TRUE(message_of(error_code::bad_input, [&] { read(text, 0, 1, false); }).starts_with("a.mtx: line 4: "));
+}
+
+TEST(MatrixMarketShape, IsReadWithoutTheEntries) {
+  const temporary_folder folder;
+  const auto shape_of = [&](const std::string& banner, const std::string& sizes) {
+    const std::string path =
+        folder.write("a.mtx", "%%MatrixMarket matrix " + banner + "\n% words\n" + sizes + "\nx y z\n1 1 1\n1 2 1\n");
+    return io::read_matrix_market_shape(path);
+  };
+  const io::matrix_market_shape general = shape_of("coordinate real general", "9 7 3");
+  EXPECT_EQ(general.rows, 9U);
+  EXPECT_EQ(general.columns, 7U);
+  EXPECT_EQ(general.entries, 3U);
+  EXPECT_FALSE(general.is_symmetric);
+  const io::matrix_market_shape symmetric = shape_of("coordinate real symmetric", "9 9 3");
+  EXPECT_EQ(symmetric.entries, 6U);
+  EXPECT_TRUE(symmetric.is_symmetric);
+  EXPECT_TRUE(message_of(error_code::bad_input, [&] {
+                shape_of("coordinate real general", "9 7");
+              }).starts_with(folder / "a.mtx: line 3: "));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <sheaf/distributed/gather.hpp>
 
+#include "apps/sheaf/ranks/input_part.hpp"
 #include "apps/sheaf/ranks/movements.hpp"
 #include "apps/sheaf/ranks/process.hpp"
 #include "apps/sheaf/ranks/splits.hpp"
@@ -231,6 +232,34 @@ TEST_F(WorkOnThreads, RefuseInTheWordsOfOneProcessAndLeaveNothing) {
                  [&] { sort(folder / "in.bin", folder / "out.bin", verifies); });
     EXPECT_EQ(folder.count(), files);
   }
+}
+
+TEST(DevicesWorth, AreTheFewestOfTheFastestOnWhichArraysFit) {
+  cli::sized_call call;
+  call.bytes_on_each = [](int devices) { return std::uint64_t{120} / static_cast<std::uint64_t>(devices); };
+  const auto worth = [&](std::vector<double> seconds, std::uint64_t free_bytes) {
+    return cli::devices_worth({std::move(seconds)}, call, free_bytes);
+  };
+  EXPECT_EQ(worth({3, 2, 1, 4}, 1000), 3);
+  EXPECT_EQ(worth({3, 2, 2, 2}, 1000), 2);
+  EXPECT_EQ(worth({1, 2, 3, 4}, 1000), 1);
+  EXPECT_EQ(worth({1, 2, 3, 4}, 119), 2);
+  EXPECT_EQ(worth({1, 2, 3, 4}, 40), 3);
+  EXPECT_EQ(worth({1, 2, 3, 4}, 29), 4) << "it fits on none";
+  EXPECT_EQ(worth({1}, 0), 1);
+}
+
+TEST(DevicesWorth, EstimatesAreOfGpus) {
+  expect_error(error_code::bad_argument, "an estimate on devices: a context of cpu, not of cuda", [] {
+    distributed::explain_gather_on_devices(context::cpu(1), {1, 1, 8}, 2);
+  });
+  EXPECT_EQ((distributed::device_estimate{{2, 1, 1}}).worth(), 2);
+}
+
+TEST(SizesOfFiles, AreSaidByPlainFiles) {
+  for (const char* const says : {"in.npy", "in.bin", "a.mtx"}) EXPECT_TRUE(cli::says_its_sizes(says)) << says;
+  for (const char* const says : {"-", "in.npz", "in.npz:rows", "a.mtx.gz", "/dev/stdin"})
+    EXPECT_FALSE(cli::says_its_sizes(says)) << says;
 }
 
 TEST(FailuresOfThreads, OfOneRankEndTheOthersAndNameIt) {
