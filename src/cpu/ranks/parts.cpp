@@ -51,26 +51,13 @@ void find_parts(const context&, const rows_by_number& of, const tiled_parts& out
   }
 }
 
-void move_words(const context&, const tiled_parts& of, std::uint64_t chunk, std::span<const words_to_parts> arrays) {
-  for (const words_to_parts& array : arrays) {
+void move_rows(const context&, const tiled_parts& of, std::uint64_t chunk, std::span<const rows_to_parts> arrays) {
+  for (const rows_to_parts& array : arrays) {
     const std::uint64_t width = array.rows.record_bytes;
     place_rows(of, chunk, [&](std::uint64_t row, std::uint32_t part, std::uint32_t rank) {
-      std::memcpy(array.to[part] + rank * width, array.rows.data + row * width, width);
+      std::memcpy(array.to[part] + rank * width, array.rows.data + row * array.rows.stride_bytes, width);
     });
   }
-}
-
-void order_rows(const context&, const tiled_parts& of, std::uint64_t chunk, std::uint32_t* order) {
-  std::vector<std::uint32_t> begins(of.parts);
-  std::uint32_t sum = 0;
-  for (std::uint32_t part = 0; part < of.parts; ++part) {
-    begins[part] = sum;
-    sum += static_cast<std::uint32_t>(of.counts[chunk * of.parts + part]);
-  }
-  const std::uint64_t first = chunk * of.chunk_tiles * tile_rows;
-  place_rows(of, chunk, [&](std::uint64_t row, std::uint32_t part, std::uint32_t rank) {
-    order[begins[part] + rank] = static_cast<std::uint32_t>(row - first);
-  });
 }
 
 /// Each part alone: a row in a wrong part would stay there.

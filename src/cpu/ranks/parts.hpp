@@ -11,9 +11,8 @@ constexpr std::uint32_t tile_rows = 64;
 void sample_numbers(const context& ctx, const primitives::rows_by_number& rows, std::uint64_t samples,
                     std::uint64_t* numbers);
 void find_parts(const context& ctx, const primitives::rows_by_number& rows, const primitives::tiled_parts& out);
-void move_words(const context& ctx, const primitives::tiled_parts& of, std::uint64_t chunk,
-                std::span<const primitives::words_to_parts> arrays);
-void order_rows(const context& ctx, const primitives::tiled_parts& of, std::uint64_t chunk, std::uint32_t* order);
+void move_rows(const context& ctx, const primitives::tiled_parts& of, std::uint64_t chunk,
+               std::span<const primitives::rows_to_parts> arrays);
 bool sort_parts(const context& ctx, const primitives::rows_in_parts& rows);
 
 }  // namespace sheaf::cpu

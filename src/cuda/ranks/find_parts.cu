@@ -1,5 +1,8 @@
+#include <optional>
+
 #include <sheaf/memory.hpp>
 
+#include "cuda/block/rank.cuh"
 #include "cuda/device/launch.cuh"
 #include "cuda/ranks/steps.hpp"
 
@@ -10,12 +13,15 @@ namespace {
 
 using namespace primitives;
 
-/// Keys of one field of 4 or 8 bytes, aligned and compared by all bits: one load each.
-template <class Word>
+/// Keys of one field that lies in an aligned word of a row: one load each.
+/// @tparam IsWhole  the key is the word; else it is some of its bits, and no floating-point number
+template <class Word, bool IsWhole>
 struct word_numbers {
   const std::byte* data;
   std::uint64_t stride;
-  Word flips;  ///< the sign bit of numbers with a sign
+  Word flips;  ///< bits of the number that are stored the other way round
+  Word mask;
+  std::uint32_t shift;
   bool is_floating;
   bool is_big_endian;
   bool is_descending;
@@ -23,14 +29,15 @@ struct word_numbers {
   __device__ __forceinline__ std::uint64_t operator()(std::uint64_t row) const {
     Word word = __ldcs(reinterpret_cast<const Word*>(data + row * stride));
     if (is_big_endian) {
-      if constexpr (sizeof(Word) == 4) {
-        word = __byte_perm(word, 0, 0x0123);
-      } else {
+      if constexpr (sizeof(Word) == 8) {
         const auto low = static_cast<std::uint32_t>(word);
         const auto high = static_cast<std::uint32_t>(word >> 32);
         word = static_cast<Word>(__byte_perm(low, 0, 0x0123)) << 32 | __byte_perm(high, 0, 0x0123);
+      } else if constexpr (sizeof(Word) > 1) {
+        word = static_cast<Word>(__byte_perm(word, 0, 0x0123) >> (32 - 8 * sizeof(Word)));
       }
     }
+    if constexpr (!IsWhole) return static_cast<Word>((word >> shift ^ flips) & mask);
     word ^= flips;
     if (is_floating) {
       constexpr int sign_bit = sizeof(Word) * 8 - 1;
@@ -51,30 +58,60 @@ struct other_numbers {
   }
 };
 
+/// Where the field lies in a word of its row, or none.
 template <class Word>
-bool is_one_word(const rows_by_number& of) {
+std::optional<std::uint64_t> offset_of_word(const rows_by_number& of) {
   const key_field& field = of.key.fields[0];
-  return of.key.field_count == 1 && field.bytes == sizeof(Word) && bits_of(field) == 8 * sizeof(Word) &&
-         of.dropped_bits == 0 && of.rows.stride_bytes % sizeof(Word) == 0 &&
-         reinterpret_cast<std::uintptr_t>(of.rows.data + field.offset) % sizeof(Word) == 0;
+  const std::uint64_t offset = field.offset / sizeof(Word) * sizeof(Word);
+  const bool has_it = of.key.field_count == 1 && field.offset + field.bytes <= offset + sizeof(Word) &&
+                      offset + sizeof(Word) <= of.rows.record_bytes;
+  const bool is_aligned = of.rows.stride_bytes % sizeof(Word) == 0 &&
+                          reinterpret_cast<std::uintptr_t>(of.rows.data + offset) % sizeof(Word) == 0;
+  if (!has_it || !is_aligned) return std::nullopt;
+  return offset;
 }
 
 template <class Word>
-word_numbers<Word> words_of(const rows_by_number& of) {
+bool is_whole_word(const rows_by_number& of) {
   const key_field& field = of.key.fields[0];
-  const Word sign = Word{1} << (sizeof(Word) * 8 - 1);
-  return {of.rows.data + field.offset,
-          of.rows.stride_bytes,
-          field.type == key_type::signed_integer ? sign : Word{0},
-          field.type == key_type::floating,
-          field.type == key_type::bytes,
-          field.descending};
+  return offset_of_word<Word>(of) && field.bytes == sizeof(Word) && bits_of(field) == 8 * sizeof(Word) &&
+         of.dropped_bits == 0;
+}
+
+template <class Word, bool IsWhole>
+word_numbers<Word, IsWhole> words_of(const rows_by_number& of) {
+  const key_field& field = of.key.fields[0];
+  const std::uint64_t offset = *offset_of_word<Word>(of);
+  word_numbers<Word, IsWhole> numbers{};
+  numbers.data = of.rows.data + offset;
+  numbers.stride = of.rows.stride_bytes;
+  numbers.is_floating = field.type == key_type::floating;
+  numbers.is_big_endian = field.type == key_type::bytes;
+  if (field.type == key_type::signed_integer) numbers.flips = static_cast<Word>(Word{1} << (field.bytes * 8 - 1));
+  if constexpr (IsWhole) {
+    numbers.is_descending = field.descending;
+    return numbers;
+  }
+  const std::uint64_t bytes_before = field.offset - offset;
+  const std::uint64_t bytes_below = numbers.is_big_endian ? sizeof(Word) - bytes_before - field.bytes : bytes_before;
+  const std::uint32_t dropped = field.first_bit + of.dropped_bits;
+  if (field.descending) numbers.flips = static_cast<Word>(~numbers.flips);
+  numbers.flips = static_cast<Word>(numbers.flips >> dropped);
+  numbers.mask = static_cast<Word>(~std::uint64_t{0} >> (64 - (bits_of(field) - of.dropped_bits)));
+  numbers.shift = static_cast<std::uint32_t>(8 * bytes_below) + dropped;
+  return numbers;
 }
 
 template <class Use>
 void with_numbers(const rows_by_number& of, Use use) {
-  if (is_one_word<unsigned long long>(of)) return use(words_of<unsigned long long>(of));
-  if (is_one_word<unsigned>(of)) return use(words_of<unsigned>(of));
+  if (is_whole_word<unsigned long long>(of)) return use(words_of<unsigned long long, true>(of));
+  if (is_whole_word<unsigned>(of)) return use(words_of<unsigned, true>(of));
+  if (of.key.fields[0].type != key_type::floating) {
+    if (offset_of_word<unsigned char>(of)) return use(words_of<unsigned char, false>(of));
+    if (offset_of_word<unsigned short>(of)) return use(words_of<unsigned short, false>(of));
+    if (offset_of_word<unsigned>(of)) return use(words_of<unsigned, false>(of));
+    if (offset_of_word<unsigned long long>(of)) return use(words_of<unsigned long long, false>(of));
+  }
   use(other_numbers{of.rows.data, of.rows.stride_bytes, of.key, of.dropped_bits});
 }
 
@@ -86,35 +123,39 @@ __global__ void __launch_bounds__(block_threads)
   if (i < samples) out[i] = numbers(sampled_row(i, samples, rows));
 }
 
-/// The part of a number: a table by its distance from the first edge says between which edges it lies, few or none,
-/// and halving finds where.
+/// The part of a number. Where each number up to the last edge has a part of its own, that is the number. Else a table
+/// by its distance from the first edge says between which edges it lies, few or none, and halving finds where.
 class part_search {
  public:
   static constexpr std::uint32_t bins = 4096;
   struct tables {
     std::uint64_t edges[most_row_parts];
-    std::uint16_t edges_before[bins + 1];  ///< edges at or below the least number of a bin
+    std::uint32_t edges_of_bin[bins];  ///< how many are not above the bin's least number, and, times 2^16, its greatest
   };
 
   /// All threads of the block call it.
-  __device__ part_search(tables& to, const std::uint64_t* edges, std::uint32_t count) : tables_(to) {
+  __device__ part_search(tables& to, const std::uint64_t* edges, std::uint32_t count) : tables_(to), count_(count) {
     for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) to.edges[i] = edges[i];
     __syncthreads();
     if (count > 0) origin_ = to.edges[0];
     const std::uint64_t span = count > 0 ? to.edges[count - 1] - origin_ : 0;
+    is_number_ = origin_ == 1 && span == count - 1;
     while (span >> shift_ >= bins) ++shift_;
-    for (std::uint32_t bin = threadIdx.x; bin <= bins; bin += blockDim.x) {
-      std::uint32_t before = bin == 0 ? 0 : count;
-      if (bin > 0 && bin <= span >> shift_) before = edges_up_to(origin_ + (std::uint64_t{bin} << shift_), 0, count);
-      to.edges_before[bin] = static_cast<std::uint16_t>(before);
-    }
+    const auto edges_before = [&](std::uint32_t bin) -> std::uint32_t {
+      if (bin == 0) return 0;
+      return bin <= span >> shift_ ? edges_up_to(origin_ + (std::uint64_t{bin} << shift_), 0, count) : count;
+    };
+    for (std::uint32_t bin = threadIdx.x; bin < bins && !is_number_; bin += blockDim.x)
+      to.edges_of_bin[bin] = edges_before(bin) | edges_before(bin + 1) << 16;
     __syncthreads();
   }
 
   __device__ __forceinline__ std::uint32_t operator()(std::uint64_t number) const {
+    if (is_number_) return static_cast<std::uint32_t>(min(number, std::uint64_t{count_}));
     const std::uint64_t distance = number < origin_ ? 0 : number - origin_;
     const auto bin = static_cast<std::uint32_t>(min(distance >> shift_, std::uint64_t{bins - 1}));
-    return edges_up_to(number, tables_.edges_before[bin], tables_.edges_before[bin + 1]);
+    const std::uint32_t edges = tables_.edges_of_bin[bin];
+    return edges_up_to(number, edges & 0xffff, edges >> 16);
   }
 
  private:
@@ -134,7 +175,9 @@ class part_search {
 
   const tables& tables_;
   std::uint64_t origin_ = 0;
+  std::uint32_t count_;
   std::uint32_t shift_ = 0;
+  bool is_number_ = false;
 };
 
 /// Tiles whose counts are added up together, so that few numbers are summed one after another.
@@ -159,13 +202,24 @@ __global__ void __launch_bounds__(tile_threads, 2)
         const std::uint64_t row = first + k * tile_threads;
         if (is_full || row < out.rows) number[k] = numbers(row);
       }
+      packed_numbers<rows_per_thread> part;
 #pragma unroll
       for (int k = 0; k < rows_per_thread; ++k) {
         const std::uint64_t row = first + k * tile_threads;
         if (!is_full && row >= out.rows) break;
-        const std::uint32_t part = part_of(number[k]);
-        out.part[row] = static_cast<std::uint16_t>(part);
-        atomicAdd(&counts[part], 1U);
+        part.set(k, part_of(number[k]));
+        out.part[row] = static_cast<std::uint16_t>(part.get(k));
+      }
+      // Atomics of one address come one after another, as where rows are in order or their keys few.
+      const auto part_at = [&](int k) { return part.get(k); };
+      if (is_full && has_shared_bin(part_at)) {
+#pragma unroll
+        for (int k = 0; k < rows_per_thread; ++k) add_aggregated<most_row_parts, true>(part.get(k), counts);
+        return;
+      }
+#pragma unroll
+      for (int k = 0; k < rows_per_thread; ++k) {
+        if (is_full || first + k * tile_threads < out.rows) atomicAdd(&counts[part.get(k)], 1U);
       }
     };
     (tile + 1) * tile_rows <= out.rows ? count_rows(std::true_type()) : count_rows(std::false_type());

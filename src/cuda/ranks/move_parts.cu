@@ -3,10 +3,12 @@
 #include "cuda/block/scan.cuh"
 #include "cuda/block/tile.cuh"
 #include "cuda/device/launch.cuh"
+#include "cuda/device/words.cuh"
 #include "cuda/ranks/steps.hpp"
 
-// Rows are moved to their parts, or numbered in their order, tile by tile: a block ranks a tile's rows by part, sorts
-// them in shared memory, and writes the run of each part to where the prefix sums of find_parts.cu say.
+// Rows are moved to their parts tile by tile: a block ranks a tile's rows by part, and writes the run of each part to
+// where the prefix sums of find_parts.cu say. Words are put in order in shared memory; of longer rows their numbers
+// are, and each is read when its turn has come.
 namespace sheaf::cuda {
 namespace {
 
@@ -86,6 +88,13 @@ class ranked_tile {
     }
   }
 
+  /// Writes the number in the tile of each row of the sorted tile.
+  __device__ __forceinline__ void stage_order(std::uint16_t* order) const {
+    const std::uint32_t first = first_item_of_thread<rows_per_thread>();
+#pragma unroll
+    for (int k = 0; k < rows_per_thread; ++k) order[rank_.get(k)] = static_cast<std::uint16_t>(first + k * 32);
+  }
+
   /// Writes words where target says. All threads call it; it begins and ends with a barrier.
   template <class Word>
   __device__ __forceinline__ void store(const Word (&words)[rows_per_thread]) const {
@@ -152,22 +161,61 @@ __global__ void __launch_bounds__(tile_threads, 2)
   }
 }
 
+/// Rows of any width, word by word.
+struct moved_rows {
+  const std::byte* from = nullptr;
+  std::uint64_t stride = 0;
+  std::byte* const* to = nullptr;
+  std::uint32_t width = 0;
+};
+
+/// As many blocks have a tile: each ranks all of it, which takes a small part of the time, and moves some of its rows.
+/// Else the last tiles of a chunk would take long by themselves.
+constexpr std::uint32_t pieces_of_tile = 4;
+
+template <class Word>
 __global__ void __launch_bounds__(tile_threads, 2)
-    order_tiles(const tiled_parts of, std::uint64_t chunk, std::uint32_t* order) {
+    move_rows_of_tiles(const tiled_parts of, std::uint64_t first_tile, const __grid_constant__ moved_rows array) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   auto& memory = *reinterpret_cast<tile_memory*>(dynamic);
-  const std::uint64_t tile = chunk * of.chunk_tiles + blockIdx.x;
+  const std::uint64_t tile = first_tile + blockIdx.x / pieces_of_tile;
   ranked_tile rows(memory, of, tile);
   rows.rank();
-  const std::uint32_t part = threadIdx.x;
-  std::uint32_t begin[1] = {part < of.parts ? static_cast<std::uint32_t>(of.counts[chunk * of.parts + part]) : 0};
-  scan_bins<part_bins, tile_threads>(begin, memory.warp_sums);
-  set_targets(memory, of, tile, reinterpret_cast<std::byte*>(order + begin[0]), sizeof *order);
-  const std::uint32_t first = blockIdx.x * tile_rows + first_item_of_thread<rows_per_thread>();
-  unsigned numbers[rows_per_thread];
+  set_targets(memory, of, tile, threadIdx.x < of.parts ? array.to[threadIdx.x] : nullptr, array.width);
+  auto* const order = reinterpret_cast<std::uint16_t*>(memory.words);
+  rows.stage_order(order);
+  __syncthreads();
+  const std::uint32_t piece = blockIdx.x % pieces_of_tile;
+  const std::uint32_t end = rows.size() * (piece + 1) / pieces_of_tile;
+  const std::uint32_t words = array.width / static_cast<std::uint32_t>(sizeof(Word));
+  const std::uint32_t step_rows = tile_threads / words;
+  const std::uint32_t step_words = tile_threads % words;
+  std::uint32_t row = rows.size() * piece / pieces_of_tile + threadIdx.x / words;
+  std::uint32_t word = threadIdx.x % words;
+  const std::byte* const from = array.from + tile * tile_rows * array.stride;
+  constexpr int at_once = 4;
+  while (row < end) {
+    Word moved[at_once];
+    std::uint64_t target[at_once];
+    std::uint32_t count = 0;
 #pragma unroll
-  for (int k = 0; k < rows_per_thread; ++k) numbers[k] = first + k * 32;
-  rows.store(numbers);
+    for (int k = 0; k < at_once; ++k) {
+      if (row >= end) break;
+      count = k + 1;
+      moved[k] = load_word<Word>(from + order[row] * array.stride + word * sizeof(Word));
+      target[k] = memory.target[memory.part[row]] + std::uint64_t{row} * array.width + word * sizeof(Word);
+      row += step_rows;
+      word += step_words;
+      if (word >= words) {
+        word -= words;
+        ++row;
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) {
+      if (k < count) store_streamed(reinterpret_cast<std::byte*>(target[k]), moved[k]);
+    }
+  }
 }
 
 std::uint64_t tiles_in(const tiled_parts& of, std::uint64_t chunk) {
@@ -177,29 +225,34 @@ std::uint64_t tiles_in(const tiled_parts& of, std::uint64_t chunk) {
 
 }  // namespace
 
-void move_words_to_parts(const context& ctx, const tiled_parts& of, std::uint64_t chunk,
-                         std::span<const words_to_parts> given) {
+void move_rows_to_parts(const context& ctx, const tiled_parts& of, std::uint64_t chunk,
+                        std::span<const rows_to_parts> given) {
   const std::uint64_t tiles = tiles_in(of, chunk);
-  if (tiles == 0 || given.empty()) return;
+  if (tiles == 0) return;
   const run_scope scope(ctx, "move to parts");
+  const std::uint64_t first_tile = chunk * of.chunk_tiles;
   moved_arrays arrays;
-  for (const words_to_parts& array : given)
-    arrays.array[arrays.count++] = {array.rows.data, array.to, static_cast<std::uint32_t>(array.rows.record_bytes)};
+  for (const rows_to_parts& array : given) {
+    const const_records& rows = array.rows;
+    if (are_words(rows)) {
+      arrays.array[arrays.count++] = {rows.data, array.to, static_cast<std::uint32_t>(rows.record_bytes)};
+      continue;
+    }
+    const moved_rows moved{rows.data, rows.stride_bytes, array.to, static_cast<std::uint32_t>(rows.record_bytes)};
+    with_word(array.word_bytes, [&](auto word) {
+      launch_shared(ctx, move_rows_of_tiles<decltype(word)>, tiles * pieces_of_tile, tile_threads, sizeof(tile_memory),
+                    of, first_tile, moved);
+    });
+  }
+  if (arrays.count == 0) return;
   const auto queue = [&](auto word, auto has_more) {
-    launch_shared(ctx, move_tiles<decltype(word), has_more()>, tiles, tile_threads, sizeof(tile_memory), of,
-                  chunk * of.chunk_tiles, arrays);
+    launch_shared(ctx, move_tiles<decltype(word), has_more()>, tiles, tile_threads, sizeof(tile_memory), of, first_tile,
+                  arrays);
   };
   const auto queue_with = [&](auto word) {
     arrays.count > 1 ? queue(word, std::true_type()) : queue(word, std::false_type());
   };
   arrays.array[0].width == 8 ? queue_with(0ULL) : queue_with(0U);
-}
-
-void order_rows_by_part(const context& ctx, const tiled_parts& of, std::uint64_t chunk, std::uint32_t* order) {
-  const std::uint64_t tiles = tiles_in(of, chunk);
-  if (tiles == 0) return;
-  const run_scope scope(ctx, "order by part");
-  launch_shared(ctx, order_tiles, tiles, tile_threads, sizeof(tile_memory), of, chunk, order);
 }
 
 }  // namespace sheaf::cuda

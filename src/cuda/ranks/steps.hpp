@@ -22,10 +22,8 @@ static_assert(tile_threads >= static_cast<int>(primitives::most_row_parts));  //
 void sample_row_numbers(const context& ctx, const primitives::rows_by_number& rows, std::uint64_t samples,
                         std::uint64_t* numbers);
 void find_row_parts(const context& ctx, const primitives::rows_by_number& rows, const primitives::tiled_parts& out);
-void move_words_to_parts(const context& ctx, const primitives::tiled_parts& of, std::uint64_t chunk,
-                         std::span<const primitives::words_to_parts> arrays);
-void order_rows_by_part(const context& ctx, const primitives::tiled_parts& of, std::uint64_t chunk,
-                        std::uint32_t* order);
+void move_rows_to_parts(const context& ctx, const primitives::tiled_parts& of, std::uint64_t chunk,
+                        std::span<const primitives::rows_to_parts> arrays);
 bool sort_rows_in_parts(const context& ctx, const primitives::rows_in_parts& rows);
 /// Copies rows of parts that have one key each.
 void copy_runs(const context& ctx, const primitives::rows_in_parts& rows);

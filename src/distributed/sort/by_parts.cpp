@@ -57,7 +57,7 @@ layout behind_one_key(const layout& even, const part_edges& edges, const part_ta
   return layout::at(std::move(begins));
 }
 
-/// Moves rows chunk by chunk. The first group travels as soon as it is moved, and some of the second, for which there
+/// Moves rows chunk by chunk. The first group travels as soon as it is moved, and half of the second, for which there
 /// is time; then all others.
 void move_and_start(group_state& state, const local_parts& local, std::span<const const_records> arrays,
                     travelling_parts& travelling, const part_table& table, const layout& where) {
@@ -70,16 +70,13 @@ void move_and_start(group_state& state, const local_parts& local, std::span<cons
   const std::size_t of_chunk = arrays.size() * table.all_parts();
   const buffer on_device(state.ctx, targets.size() * sizeof(std::byte*));
   copy_bytes(state.ctx, on_device.data(), targets.data(), on_device.size());
-  std::uint64_t early = 0;  // chunks of the second group
+  const std::uint64_t early = travelling.groups() > 1 ? chunks / 2 : 0;  // chunks of the second group
   for (std::uint64_t c = 0; c < chunks; ++c) {
     local.move(c, arrays, std::span(targets).subspan(c * of_chunk, of_chunk),
                on_device.as<std::byte*>() + c * of_chunk);
     if (c + 1 == chunks) travelling.start_cuts(where);
     travelling.start_group(0, c, c + 1);
-    if (c == 0 && chunks > 1 && travelling.groups() > 1) {
-      travelling.start_group(1, 0, 1);
-      early = 1;
-    }
+    if (c < early) travelling.start_group(1, c, c + 1);
   }
   for (std::size_t g = 1; g < travelling.groups(); ++g) travelling.start_group(g, g == 1 ? early : 0, chunks);
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <sheaf/gather.hpp>
-
 namespace sheaf::distributed {
 
 local_parts::local_parts(group_state& state, const sort_request& request, const part_edges& edges, std::uint64_t chunks)
@@ -30,41 +28,12 @@ local_parts::local_parts(group_state& state, const sort_request& request, const 
 
 void local_parts::move(std::uint64_t chunk, std::span<const const_records> arrays, std::span<std::byte* const> to,
                        std::byte* const* on_device) const {
-  std::vector<primitives::words_to_parts> words;
-  std::vector<std::size_t> others;
+  std::vector<primitives::rows_to_parts> moved;
   for (std::size_t a = 0; a < arrays.size(); ++a) {
-    if (primitives::are_words(arrays[a])) {
-      words.push_back({arrays[a], on_device + a * tiles_.parts});
-    } else {
-      others.push_back(a);
-    }
+    const std::uint32_t word_bytes = primitives::word_bytes_of(arrays[a], to.subspan(a * tiles_.parts, tiles_.parts));
+    moved.push_back({arrays[a], on_device + a * tiles_.parts, word_bytes});
   }
-  steps_.move_words(ctx_, tiles_, chunk, words);
-  const std::uint64_t first = std::min(tiles_.rows, chunk * tiles_.chunk_tiles * steps_.tile_rows);
-  const std::uint64_t count = std::min(tiles_.rows - first, tiles_.chunk_tiles * steps_.tile_rows);
-  if (others.empty() || count == 0) return;
-  const buffer order(ctx_, count * sizeof(std::uint32_t));
-  steps_.order_rows(ctx_, tiles_, chunk, order.as<std::uint32_t>());
-  for (const std::size_t a : others) gather(chunk, first, count, arrays[a], to.subspan(a * tiles_.parts), order);
-}
-
-/// Parts that lie side by side in memory are gathered at once.
-void local_parts::gather(std::uint64_t chunk, std::uint64_t first, std::uint64_t count, const const_records& array,
-                         std::span<std::byte* const> to, const buffer& order) const {
-  const const_records rows(array.data + first * array.stride_bytes, count, array.record_bytes, array.stride_bytes);
-  const std::uint64_t* const counts = counts_.data() + chunk * tiles_.parts;
-  std::uint64_t begin = 0;
-  for (std::uint32_t part = 0; part < tiles_.parts;) {
-    std::byte* const data = to[part];
-    std::uint64_t length = 0;
-    for (; part < tiles_.parts && (counts[part] == 0 || to[part] == data + length * array.record_bytes); ++part)
-      length += counts[part];
-    if (length > 0) {
-      sheaf::gather(ctx_, rows, index_span(order.as<std::uint32_t>() + begin, length, index_type::u32),
-                    records(data, length, array.record_bytes));
-    }
-    begin += length;
-  }
+  steps_.move_rows(ctx_, tiles_, chunk, moved);
 }
 
 }  // namespace sheaf::distributed

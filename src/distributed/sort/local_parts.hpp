@@ -20,9 +20,6 @@ class local_parts {
             std::byte* const* on_device) const;
 
  private:
-  void gather(std::uint64_t chunk, std::uint64_t first, std::uint64_t count, const const_records& array,
-              std::span<std::byte* const> to, const buffer& order) const;
-
   const primitives::routing_steps& steps_;
   const context ctx_;
   primitives::tiled_parts tiles_;

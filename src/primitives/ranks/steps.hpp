@@ -101,12 +101,14 @@ struct tiled_parts {
   std::uint64_t* counts = nullptr;  ///< rows of each chunk and part
 };
 
-/// An array whose rows are moved to their parts as words.
-struct words_to_parts {
+/// An array whose rows are moved to their parts.
+struct rows_to_parts {
   const_records rows;
   /// Where the first row of each part goes that the chunk has, in the context's memory; memory of any device that the
   /// context's may write.
   std::byte* const* to = nullptr;
+  /// Widest power of two up to 16 that divides the addresses of rows, there and here, their stride and their length.
+  std::uint32_t word_bytes = 1;
 };
 
 /// A part of rows that lie in runs, and the least and the greatest number that its rows may have.
@@ -144,6 +146,14 @@ inline bool are_words(const const_records& rows) noexcept {
          reinterpret_cast<std::uintptr_t>(rows.data) % width == 0;
 }
 
+/// The words in which rows are moved to their parts. @param to  of rows_to_parts, in host memory
+inline std::uint32_t word_bytes_of(const const_records& rows, std::span<std::byte* const> to) noexcept {
+  constexpr std::uint64_t widest = 16;
+  std::uint64_t bits = reinterpret_cast<std::uintptr_t>(rows.data) | rows.record_bytes | rows.stride_bytes | widest;
+  for (const std::byte* const part : to) bits |= reinterpret_cast<std::uintptr_t>(part);
+  return static_cast<std::uint32_t>(bits & (~bits + 1));
+}
+
 /// A key's number: its highest bits.
 SHEAF_HOST_DEVICE inline std::uint64_t number_of_row(const std::byte* row, const key_layout& key,
                                                      std::uint32_t dropped_bits) {
@@ -178,11 +188,9 @@ struct routing_steps {
   void (*sample_numbers)(const context& ctx, const rows_by_number& rows, std::uint64_t samples, std::uint64_t* numbers);
   /// Finds the part of each row, and counts rows. Fewer than 2^32 rows a chunk.
   void (*find_parts)(const context& ctx, const rows_by_number& rows, const tiled_parts& out);
-  /// Moves the rows of a chunk, array by array, so that those of a part keep their order. Each array are_words().
-  void (*move_words)(const context& ctx, const tiled_parts& of, std::uint64_t chunk,
-                     std::span<const words_to_parts> arrays);
-  /// The rows of a chunk in the order of their parts, numbered from its first row on.
-  void (*order_rows)(const context& ctx, const tiled_parts& of, std::uint64_t chunk, std::uint32_t* order);
+  /// Moves the rows of a chunk, array by array, so that those of a part keep their order and lie side by side.
+  void (*move_rows)(const context& ctx, const tiled_parts& of, std::uint64_t chunk,
+                    std::span<const rows_to_parts> arrays);
   std::uint32_t tile_rows;
   /// Sorts rows in parts, stably, or returns false: then rows, keys or values are not such as it takes.
   bool (*sort_parts)(const context& ctx, const rows_in_parts& rows);
