@@ -5,6 +5,7 @@
 
 #include "distributed/devices/sort.hpp"
 #include "distributed/state.hpp"
+#include "primitives/ranks/steps.hpp"
 
 namespace sheaf::tests::distributed_sort_test {
 namespace {
@@ -277,6 +278,34 @@ TEST(DistributedSort, OnDevicesIsThatOfAllOnTheHost) {
         },
         bounds);
   }
+}
+
+// Rows that are not in the sample lie between two that are, so that one part has most rows, and ranks end in it.
+TEST(DistributedSort, OnDevicesTakesKeysOfWhichTheSampleKnowsNothing) {
+  limits bounds;
+  bounds.chunk_bytes = 64000;
+  on_ranks(
+      [](const group& ranks) {
+        ranks.state().goes_by_primitives = true;
+        constexpr std::uint64_t of_rank = 65536;
+        const layout given = layout::even(of_rank * static_cast<std::uint64_t>(ranks.size()), ranks.size());
+        std::mt19937_64 random(3);
+        std::vector<std::uint64_t> all(given.count());
+        for (std::uint64_t& n : all) n = (std::uint64_t{1} << 39) + random() % (1 << 20);
+        const std::uint64_t samples = 32768 / static_cast<std::uint64_t>(ranks.size()) + 4;
+        for (int r = 0; r < ranks.size(); ++r) {
+          for (std::uint64_t i = 0; i < samples; ++i)
+            all[given.begin(r) + primitives::sampled_row(i, samples, of_rank)] = i << 40;
+        }
+        const auto mine = part_of(all, given, ranks.rank());
+        std::sort(all.begin(), all.end());
+        for (const balance parts : {balance::exact, balance::by_key}) {
+          const sorted_records got = sort_keys(ranks, mine, false, parts);
+          EXPECT_TRUE(parts == balance::by_key || got.where == given);
+          expect_bytes(got.rows.as<std::uint64_t>(), part_of(all, got.where, ranks.rank()));
+        }
+      },
+      bounds);
 }
 
 TEST(DistributedSort, OnDevicesTakesManyRanks) {

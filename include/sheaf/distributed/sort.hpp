@@ -50,9 +50,10 @@ struct sorted_pairs {
 /// @param key  the same on all ranks; its fields lie inside a row
 /// The result is that of sheaf::sort_records of all rows in the order of ranks, cut as `parts` says: with
 /// balance::exact it has the same bits, part by part, for any numbers of rows of ranks, on the CPU and on CUDA.
-/// Histograms of the keys' digits, or on CUDA selection among sorted rows (Varman et al. 1991), give the exact keys and
-/// ties at which parts end; rows travel once, in groups, each of which is sorted as it arrives. On CUDA they travel
-/// twice where a sample was wrong about the highest bits of the keys.
+/// Histograms of the keys' digits give the exact keys and ties at which ranks end; on CUDA rows are counted by parts
+/// that a sample chooses, and the part in which a rank ends is sorted by all that have rows of it, or, for odd keys,
+/// the end is selected among sorted rows (Varman et al. 1991). Rows travel once, in groups, each of which is sorted as
+/// it arrives.
 /// @throws error(bad_argument) as sheaf::sort_records does, or if ranks disagree; and what every call on a group may
 /// throw. The work is done when the call returns. Source: Siebert and Wolf 2010 for exact splitting.
 SHEAF_API sorted_records sort_records(const group& ranks, const_records in, const sort_key& key,

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/host.hpp"
+#include "cpu/ranks/parts.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/index_reader.hpp"
 
@@ -102,6 +103,7 @@ std::uint64_t free_bytes(const context&) { return core::host_available_bytes(); 
 
 }  // namespace
 
-extern constinit const primitives::routing_steps steps_of_routing{route, unzip, reads, gather, find_bounds, free_bytes};
+extern constinit const primitives::routing_steps steps_of_routing{
+    route, unzip, reads, gather, find_bounds, free_bytes, sample_numbers, find_parts, move_rows, tile_rows, sort_parts};
 
 }  // namespace sheaf::cpu

@@ -23,7 +23,8 @@ std::uint64_t free_bytes(const context& ctx) { return state_of(ctx).free_bytes()
 
 }  // namespace
 
-extern constinit const primitives::routing_steps steps_of_routing{route_entries, unzip_pairs,     reads,
-                                                                  gather_parts,  find_key_bounds, free_bytes};
+extern constinit const primitives::routing_steps steps_of_routing{
+    route_entries,  unzip_pairs,        reads,     gather_parts,      find_key_bounds, free_bytes, sample_row_numbers,
+    find_row_parts, move_rows_to_parts, tile_rows, sort_rows_in_parts};
 
 }  // namespace sheaf::cuda

@@ -7,6 +7,7 @@
 
 #include "distributed/grid.hpp"
 #include "distributed/movement/record_copy.hpp"
+#include "distributed/sort/by_parts.hpp"
 #include "distributed/sort/by_primitives.hpp"
 #include "distributed/sort/row_parts.hpp"
 #include "primitives/views.hpp"
@@ -144,7 +145,16 @@ layout layout_by_key(const std::vector<splitter<Key>>& at, std::uint64_t groups,
   return layout::at(std::move(begins));
 }
 
-/// Where sorted rows of a request go, from a row on.
+void sort_group(group_state& state, const moved_group& group, const sort_request& request, const sorted_pairs& out,
+                std::uint64_t first) {
+  std::vector<const_records> in{const_records(group.array(0), group.count(), request.keys.record_bytes)};
+  for (std::size_t v = 0; v < request.values.size(); ++v)
+    in.emplace_back(group.array(v + 1), group.count(), request.values[v].record_bytes);
+  sort_arrays(state.ctx, in, request.key, outputs(request, out, first, group.count()));
+}
+
+}  // namespace
+
 std::vector<records> outputs(const sort_request& request, const sorted_pairs& out, std::uint64_t first,
                              std::uint64_t count) {
   std::vector<records> to{records(nullptr, 0, request.keys.record_bytes)};
@@ -156,15 +166,6 @@ std::vector<records> outputs(const sort_request& request, const sorted_pairs& ou
   return to;
 }
 
-void sort_group(group_state& state, const moved_group& group, const sort_request& request, const sorted_pairs& out,
-                std::uint64_t first) {
-  std::vector<const_records> in{const_records(group.array(0), group.count(), request.keys.record_bytes)};
-  for (std::size_t v = 0; v < request.values.size(); ++v)
-    in.emplace_back(group.array(v + 1), group.count(), request.values[v].record_bytes);
-  sort_arrays(state.ctx, in, request.key, outputs(request, out, first, group.count()));
-}
-
-/// Memory for a rank's rows of the result.
 void take_memory(group_state& state, const sort_request& request, std::uint64_t count, sorted_pairs& out) {
   const auto own = [&](const const_records& of) {
     return owned_records{buffer(state.ctx, count * of.record_bytes), count, of.record_bytes};
@@ -172,8 +173,6 @@ void take_memory(group_state& state, const sort_request& request, std::uint64_t 
   if (request.wants_keys) out.keys = own(request.keys);
   for (const const_records& values : request.values) out.values.push_back(own(values));
 }
-
-}  // namespace
 
 std::vector<std::uint64_t> inner_positions(const layout& rows, std::uint64_t groups) {
   std::vector<std::uint64_t> positions;
@@ -231,14 +230,11 @@ packed_rows pack_rows(group_state& state, const sort_request& request, std::span
   return packed;
 }
 
-/// Each group of rows travels while the one before is sorted. Returns where groups begin in this rank's rows, and where
-/// the last one ends.
-std::vector<std::uint64_t> move_and_sort(group_state& state, const sort_request& request,
-                                         std::span<const const_records> arrays, const packed_rows& packed,
-                                         std::uint64_t groups, const sorted_pairs& out) {
+/// Each group of rows travels while the one before is sorted.
+void move_and_sort(group_state& state, const sort_request& request, std::span<const const_records> arrays,
+                   const packed_rows& packed, std::uint64_t groups, const sorted_pairs& out) {
   const std::uint64_t share = out.where.count(state.rank);
   std::uint64_t sorted = 0;
-  std::vector<std::uint64_t> begins{0};
   auto next = std::make_unique<moved_group>(state, packed, arrays, groups, 0);
   for (std::uint64_t g = 0; g < groups; ++g) {
     const auto here = std::move(next);
@@ -247,10 +243,8 @@ std::vector<std::uint64_t> move_and_sort(group_state& state, const sort_request&
     if (sorted + here->count() > share) throw error(error_code::internal, "sort: more rows than a rank's share came");
     sort_group(state, *here, request, out, sorted);
     sorted += here->count();
-    begins.push_back(sorted);
   }
   if (sorted != share) throw error(error_code::internal, "sort: fewer rows than a rank's share came");
-  return begins;
 }
 
 }  // namespace
@@ -278,15 +272,13 @@ sorted_pairs sort_between_ranks(group_state& state, const sort_request& request,
     move_and_sort(state, request, arrays, packed, groups, out);
     return out;
   }
-  for (bool may_skip = request.wants_keys;; may_skip = false) {
-    out = {};
-    const primitive_parts parts = pack_by_primitives(state, request, arrays, rows, groups, may_skip);
-    out.where = parts.where;
-    take_memory(state, request, out.where.count(state.rank), out);
-    const std::vector<std::uint64_t> begins = move_and_sort(state, request, arrays, parts.packed, groups, out);
-    wait_for_queued(state);
-    if (!parts.skips_bits || is_in_order(state, out.keys, request.key, begins)) return out;
-  }
+  if (auto sorted = sort_by_parts(state, request, arrays, counts)) return std::move(*sorted);
+  const primitive_parts parts = pack_by_primitives(state, request, arrays, groups);
+  out.where = parts.where;
+  take_memory(state, request, out.where.count(state.rank), out);
+  move_and_sort(state, request, arrays, parts.packed, groups, out);
+  wait_for_queued(state);
+  return out;
 }
 
 namespace {

@@ -15,10 +15,20 @@ struct sort_request {
   bool wants_keys = true;
   /// Rows whose key is this number or a higher one are left out; 0: none are. Only of groups that go by primitives.
   std::uint64_t first_left_out = 0;
+  /// Gets where the rows of each number begin in the whole, and where the last ones end, if keys are so few that the
+  /// sort counts them all.
+  std::vector<std::uint64_t>* number_begins = nullptr;
 };
 
 /// Sorts checked arrays; collective, amid a call. @param counts  rows of each rank
 sorted_pairs sort_between_ranks(group_state& state, const sort_request& request, std::span<const std::uint64_t> counts);
+
+/// Where sorted rows of a request go, from a row on.
+std::vector<records> outputs(const sort_request& request, const sorted_pairs& out, std::uint64_t first,
+                             std::uint64_t count);
+
+/// Memory for a rank's rows of the result.
+void take_memory(group_state& state, const sort_request& request, std::uint64_t count, sorted_pairs& out);
 
 /// Local rows in the order of parts, array by array. Each rank of the result has as many parts, which follow one
 /// another.

@@ -161,6 +161,8 @@ split_records split_by_primitives(group_state& state, const_records in, const sp
   }
   const bool can_be_bad = key.from == split_key::kind::category && key.categories >> (8 * key.keys.record_bytes) == 0;
   if (can_be_bad) request.first_left_out = key.categories;
+  std::vector<std::uint64_t> begins;
+  if (with_offsets) request.number_begins = &begins;
   sorted_pairs sorted = sort_between_ranks(state, request, counts);
   split_records out;
   out.rows = std::move(is_of_record ? sorted.keys : sorted.values.front());
@@ -170,10 +172,10 @@ split_records split_by_primitives(group_state& state, const_records in, const sp
   if (has_bad) {
     if (with_offsets) mine.resize(key.categories + 1);
     look_at_categories(state, key, first_position(state, headers), call, mine);
-  } else if (with_offsets) {
+  } else if (with_offsets && begins.empty()) {
     mine = counts_by_primitives(state, in, key);
   }
-  if (with_offsets) out.offsets = offsets_of(state, std::move(mine));
+  if (with_offsets) out.offsets = mine.empty() ? std::move(begins) : offsets_of(state, std::move(mine));
   return out;
 }
 

@@ -72,6 +72,103 @@ SHEAF_HOST_DEVICE inline std::uint64_t position_of(const const_records& rows, co
   return low;
 }
 
+// ---- parts of rows by their keys, which are whole ranges of keys that ascend from part to part
+
+/// Most parts that one pass over rows tells apart.
+constexpr std::uint32_t most_row_parts = 512;
+
+/// Rows, and the numbers at which parts of them begin.
+struct rows_by_number {
+  const_records rows;
+  key_layout key;
+  std::uint32_t dropped_bits =
+      0;  ///< a row's number is its key without so many of the lowest bits; at most 64 are left
+  const std::uint64_t* edges = nullptr;  ///< ascending, in the context's memory: a row's part is how many are not above
+  std::uint32_t edge_count = 0;          ///< one less than there are parts
+};
+
+/// Parts of rows, and where their rows go. Rows lie in tiles of routing_steps::tile_rows, tiles in chunks; the last of
+/// either may have fewer.
+struct tiled_parts {
+  std::uint64_t rows = 0;
+  std::uint64_t tiles = 0;
+  std::uint64_t chunk_tiles = 1;
+  std::uint64_t chunks = 0;  ///< the last ones may be empty
+  std::uint32_t parts = 0;
+  std::uint16_t* part = nullptr;  ///< of each row
+  /// Of each tile and part: how many rows of the part the tiles before it have, in its chunk.
+  std::uint32_t* before = nullptr;
+  std::uint64_t* counts = nullptr;  ///< rows of each chunk and part
+};
+
+/// An array whose rows are moved to their parts.
+struct rows_to_parts {
+  const_records rows;
+  /// Where the first row of each part goes that the chunk has, in the context's memory; memory of any device that the
+  /// context's may write.
+  std::byte* const* to = nullptr;
+  /// Widest power of two up to 16 that divides the addresses of rows, there and here, their stride and their length.
+  std::uint32_t word_bytes = 1;
+};
+
+/// A part of rows that lie in runs, and the least and the greatest number that its rows may have.
+struct row_part {
+  std::uint64_t first_number = 0;
+  std::uint64_t last_number = 0;
+  std::uint32_t first_run = 0;  ///< how many runs the parts before it have
+  std::uint32_t begin = 0;      ///< how many rows the parts before it have
+};
+
+/// Rows of one part that lie side by side.
+struct row_run {
+  std::uint32_t begin = 0;
+  std::uint32_t count = 0;  ///< 1 or more
+  std::uint32_t part = 0;
+  std::uint32_t before = 0;  ///< how many rows the runs before it have
+};
+
+/// Arrays to be sorted by the whole of their keys, whose rows lie in parts. Tables lie in the context's memory.
+struct rows_in_parts {
+  std::span<const const_records> in;  ///< keys, and values; rows lie side by side
+  std::span<const records> out;       ///< without data where an array is not wanted
+  sort_key key;
+  const row_part* parts = nullptr;  ///< with one more, which ends the last one
+  std::uint32_t part_count = 0;
+  const row_run* runs = nullptr;  ///< in the order of parts, and within a part in that of its rows
+  std::uint32_t run_count = 0;
+  bool have_one_key = false;  ///< in each part: rows only have to be copied, run by run
+};
+
+/// Whether rows are words of 4 or 8 bytes side by side.
+inline bool are_words(const const_records& rows) noexcept {
+  const std::uint64_t width = rows.record_bytes;
+  return (width == 4 || width == 8) && rows.stride_bytes == width &&
+         reinterpret_cast<std::uintptr_t>(rows.data) % width == 0;
+}
+
+/// The words in which rows are moved to their parts. @param to  of rows_to_parts, in host memory
+inline std::uint32_t word_bytes_of(const const_records& rows, std::span<std::byte* const> to) noexcept {
+  constexpr std::uint64_t widest = 16;
+  std::uint64_t bits = reinterpret_cast<std::uintptr_t>(rows.data) | rows.record_bytes | rows.stride_bytes | widest;
+  for (const std::byte* const part : to) bits |= reinterpret_cast<std::uintptr_t>(part);
+  return static_cast<std::uint32_t>(bits & (~bits + 1));
+}
+
+/// A key's number: its highest bits.
+SHEAF_HOST_DEVICE inline std::uint64_t number_of_row(const std::byte* row, const key_layout& key,
+                                                     std::uint32_t dropped_bits) {
+  if (is_narrow(key)) return narrow_key_of(row, key) >> dropped_bits;
+  return shifted_right(key_of(row, key), dropped_bits).word[0];
+}
+
+/// The place of one of `samples` samples of a list: in stretches of equal length, at random in each, because rows may
+/// repeat after a number of them.
+SHEAF_HOST_DEVICE inline std::uint64_t sampled_row(std::uint64_t sample, std::uint64_t samples, std::uint64_t rows) {
+  const std::uint64_t begin = sample * rows / samples;
+  const std::uint64_t end = (sample + 1) * rows / samples;
+  return begin + (sample * 0x9e3779b97f4a7c15U >> 33) % (end - begin);
+}
+
 struct routing_steps {
   /// Finds the owner of each entry.
   void (*route)(const context& ctx, index_span list, const rows_of_ranks& rows, const routed_entries& out);
@@ -87,6 +184,16 @@ struct routing_steps {
                       std::uint64_t count, std::uint64_t* positions);
   /// Memory that a call could take now.
   std::uint64_t (*free_bytes)(const context& ctx);
+  /// Numbers of the rows at sampled_row(), of which there are at most as many as rows; edges are not read.
+  void (*sample_numbers)(const context& ctx, const rows_by_number& rows, std::uint64_t samples, std::uint64_t* numbers);
+  /// Finds the part of each row, and counts rows. Fewer than 2^32 rows a chunk.
+  void (*find_parts)(const context& ctx, const rows_by_number& rows, const tiled_parts& out);
+  /// Moves the rows of a chunk, array by array, so that those of a part keep their order and lie side by side.
+  void (*move_rows)(const context& ctx, const tiled_parts& of, std::uint64_t chunk,
+                    std::span<const rows_to_parts> arrays);
+  std::uint32_t tile_rows;
+  /// Sorts rows in parts, stably, or returns false: then rows, keys or values are not such as it takes.
+  bool (*sort_parts)(const context& ctx, const rows_in_parts& rows);
 };
 
 /// The steps of a backend that has them: the CPU, or CUDA where this build has it. src/composition defines it.

@@ -11,6 +11,7 @@
 #include "distributed/devices/sparse.hpp"
 #include "distributed/ranks.hpp"
 #include "distributed/threads.hpp"
+#include "support/trials/parts.hpp"
 
 // Calls on groups of the GPUs of this process, whose arrays travel as copies and over NCCL.
 namespace sheaf::tests::distributed_devices_gpus_test {
@@ -53,7 +54,15 @@ TEST_P(OnGpus, Movement) {
   on_gpus(GetParam(), [](const distributed::group& ranks) { movement_on_devices(ranks); });
 }
 TEST_P(OnGpus, Sorts) {
-  on_gpus(GetParam(), [](const distributed::group& ranks) { sorts_on_devices(ranks); });
+  distributed::limits bounds;
+  bounds.chunk_bytes = std::uint64_t{1} << 20;  // so that lists are many rows, in chunks and groups
+  on_gpus(
+      GetParam(), [](const distributed::group& ranks) { sorts_on_devices(ranks); }, bounds);
+}
+TEST_P(OnGpus, SortsOfManyRows) {
+  on_gpus(GetParam(), [](const distributed::group& ranks) {
+    if (ranks.size() > 1) many_rows_on_devices(ranks);
+  });
 }
 TEST_P(OnGpus, Products) {
   std::mutex mutex;
@@ -114,6 +123,25 @@ TEST_P(OnGpus, ARankThatIsLateIsNamed) {
 
 INSTANTIATE_TEST_SUITE_P(By, OnGpus, testing::Values(carrier::copies, carrier::nccl),
                          [](const auto& by) { return by.param == carrier::copies ? "copies" : "nccl"; });
+
+// The steps of these sorts by themselves, which tell where a sort goes wrong.
+TEST(PartsOnAGpu, AreFoundMovedAndSorted) {
+  if (gpus() == 0) GTEST_SKIP() << "no CUDA device";
+  const context ctx = context::cuda(0);
+  for (const parts_case& c : few_rows_in_parts()) {
+    SCOPED_TRACE(name(c));
+    parts_trial<std::uint64_t>(c).check(ctx);
+    parts_trial<float>(c).check(ctx);
+    parts_trial<std::int16_t>(c).check(ctx);
+    if (HasFailure()) return;
+  }
+  for (const parts_case& c : many_rows_in_parts()) {
+    SCOPED_TRACE(name(c));
+    parts_trial<std::uint64_t>(c).check(ctx);
+    parts_trial<float>(c).check(ctx);
+    if (HasFailure()) return;
+  }
+}
 
 TEST(LocalGpus, AreAGroupEach) {
   if (gpus() == 0) GTEST_SKIP() << "no CUDA device";

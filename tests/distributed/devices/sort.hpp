@@ -262,6 +262,17 @@ inline void check_splits(const distributed::group& ranks, std::uint64_t count, s
 
 }  // namespace devices
 
+/// So many rows that groups of parts are sorted from where they lie.
+inline void many_rows_on_devices(const distributed::group& ranks) {
+  using namespace devices;
+  const std::uint64_t rows = (std::uint64_t{1} << 24) + 12345;
+  const auto less = std::less<std::uint64_t>();
+  for (const numbers_of kind : {numbers_of::uniform, numbers_of::zipf}) {
+    const auto all = numbers<std::uint64_t>(kind, rows);
+    check_records(ranks, name(kind), all, spread::even, sort_key::of<std::uint64_t>(), less);
+  }
+}
+
 /// Sorts and splits on the group's context, against std::stable_sort of the whole on the host. @param rows  of the
 /// longest lists of numbers
 inline void sorts_on_devices(const distributed::group& ranks, std::uint64_t rows = 1200000) {

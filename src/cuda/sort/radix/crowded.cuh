@@ -77,11 +77,11 @@ __device__ void move_mixed_words(const Block& block, const word_move& move, bool
 }
 
 /// Notes where the words of each mixed code begin in the list of such words, which is sorted.
-template <class Coder, class Block>
-__device__ void locate_mixed_codes(const Block& block, const typename Block::word* sorted) {
+template <class Block, class Coder>
+__device__ void locate_mixed_codes(const Block& block, const typename Block::word* sorted, const Coder& coder) {
   for (std::uint32_t code = block.grid_thread(); code < block.shared.shape.codes; code += block.grid_threads()) {
     std::uint32_t& begin = block.arguments.tables.mixed_begin[code];
-    if (begin != not_mixed) begin = first_with_code<Block>(sorted, 0, block.count, code, Coder(block, whole_code));
+    if (begin != not_mixed) begin = first_with_code<Block>(sorted, 0, block.count, code, coder);
   }
 }
 
@@ -162,23 +162,32 @@ __device__ bool prepare_digit_sort(Block& block) {
 }
 
 /// Stores the words of mixed codes, which sort_by left sorted in arrays[last], and those of other crowded codes.
-template <class Block>
-__device__ void store_mixed_words(const Block& block, std::uint32_t last) {
+/// @param locate  calls locate_mixed_codes for these words
+template <class Block, class Locate>
+__device__ __forceinline__ void put_back_mixed_words(const Block& block, std::uint32_t last, Locate locate) {
   const radix_arguments& args = block.arguments;
   const auto grid = cooperative_groups::this_grid();
   const word_move coded = from_coded_words(args);
   const void* const sorted = block.shared.arrays.words[last];
   const void* const sorted_values = block.shared.arrays.values[last];
-  load_map(block);
-  const auto* const words = static_cast<const typename Block::word*>(sorted);
-  constexpr int limbs = Block::word::limbs;
-  args.tables.map->shape.is_even ? locate_mixed_codes<leading_bits_coder<limbs>>(block, words)
-                                 : locate_mixed_codes<piecewise_coder<limbs>>(block, words);
+  locate(static_cast<const typename Block::word*>(sorted));
   grid.sync();
   move_mixed_words(block, {sorted, const_cast<void*>(coded.words), sorted_values, const_cast<void*>(coded.values)},
                    true);
   grid.sync();
   store_crowded_words(block, coded);
+}
+
+/// As put_back_mixed_words, of codes of the map.
+template <class Block>
+__device__ void store_mixed_words(const Block& block, std::uint32_t last) {
+  load_map(block);
+  put_back_mixed_words(block, last, [&](const typename Block::word* words) {
+    constexpr int limbs = Block::word::limbs;
+    block.arguments.tables.map->shape.is_even
+        ? locate_mixed_codes(block, words, leading_bits_coder<limbs>(block, whole_code))
+        : locate_mixed_codes(block, words, piecewise_coder<limbs>(block, whole_code));
+  });
 }
 
 }  // namespace sheaf::cuda

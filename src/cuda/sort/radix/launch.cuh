@@ -80,6 +80,12 @@ void queue_finish(const context& ctx, const radix_arguments& args) {
 }
 
 template <int Limbs, value_width Values>
+void queue_finish_of_groups(const context& ctx, const radix_arguments& args) {
+  if (has_bins_kernel(args)) queue_finish<Limbs, Values, finish_method::bins>(ctx, args);
+  queue_finish<Limbs, Values, finish_method::bins_then_digits>(ctx, args);
+}
+
+template <int Limbs, value_width Values>
 void queue_kernels(const context& ctx, const word_sort& s, std::byte* scratch, group_finisher finisher) {
   const radix_arguments args{s, radix_scratch(s, tile_words<Limbs, Values>(s), scratch).tables};
   if (!is_one_group(args)) {
@@ -89,8 +95,7 @@ void queue_kernels(const context& ctx, const word_sort& s, std::byte* scratch, g
   }
   if constexpr (Values != value_width::values_16) {
     if (finisher != nullptr) return finisher(ctx, args);
-    if (has_bins_kernel(args)) queue_finish<Limbs, Values, finish_method::bins>(ctx, args);
-    queue_finish<Limbs, Values, finish_method::bins_then_digits>(ctx, args);
+    queue_finish_of_groups<Limbs, Values>(ctx, args);
   }
 }
 
@@ -114,9 +119,21 @@ void run_radix_sort_of(const context& ctx, const word_sort& s, std::byte* scratc
                           [&](auto values) { queue_kernels<Limbs, values()>(ctx, s, scratch, finisher); });
 }
 
+/// Queues what finishes the groups that another kernel has listed, of words alone or with values of 4 or 8 bytes.
+template <int Limbs>
+void finish_groups_of(const context& ctx, const radix_arguments& args) {
+  with_value_width<Limbs>(args.value_bytes, [&](auto values) {
+    if constexpr (values() != value_width::values_16) queue_finish_of_groups<Limbs, values()>(ctx, args);
+  });
+}
+
 extern template void run_radix_sort_of<1>(const context&, const word_sort&, std::byte*, group_finisher);
+extern template void finish_groups_of<1>(const context&, const radix_arguments&);
 extern template void run_radix_sort_of<2>(const context&, const word_sort&, std::byte*, group_finisher);
+extern template void finish_groups_of<2>(const context&, const radix_arguments&);
 extern template void run_radix_sort_of<3>(const context&, const word_sort&, std::byte*, group_finisher);
+extern template void finish_groups_of<3>(const context&, const radix_arguments&);
 extern template void run_radix_sort_of<4>(const context&, const word_sort&, std::byte*, group_finisher);
+extern template void finish_groups_of<4>(const context&, const radix_arguments&);
 
 }  // namespace sheaf::cuda
