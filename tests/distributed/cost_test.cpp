@@ -30,7 +30,8 @@ sort_shape keys(std::uint64_t rows) { return {rows, 8, {}, sort_key::of<std::uin
 /// A nanosecond for each row and 8 bits.
 sort_steps linear_sort() {
   return {[](std::uint64_t rows, std::uint32_t bits) { return 1e-9 * static_cast<double>(rows) * bits / 8; },
-          [](std::uint64_t rows) { return 0.5e-9 * static_cast<double>(rows); }};
+          [](std::uint64_t rows) { return 0.5e-9 * static_cast<double>(rows); },
+          [](std::uint64_t bytes) { return static_cast<double>(bytes) / (1000 * gigabyte); }};
 }
 movement_steps linear_movement() {
   const auto of_entries = [](std::uint64_t entries) { return 1e-9 * static_cast<double>(entries); };
@@ -69,19 +70,29 @@ TEST(CostOfRanks, SortOnTheHostIsItsDocumentedSum) {
   EXPECT_NEAR(cost.seconds(), 8e-9 * n + 6 * 0.5e-9 * n + n * 8 / 2 / (2 * gigabyte) + (5 * 1 + 4 * 2) * 1e-6, 1e-12);
 }
 
-TEST(CostOfRanks, SortOnDevicesOverlapsGroupsWithExchanges) {
+TEST(CostOfRanks, SortByPartsOverlapsMovesExchangesAndSorts) {
   constexpr std::uint64_t mine = 1 << 26;
   const double n = mine;
   const call_cost cost = sort_cost(keys(2 * mine), 2, {}, linear_sort(), devices());
-  EXPECT_NEAR(term(cost, "first sort"), 1e-9 * n, 1e-9);
-  const double exchange = 50e-6 + n * 8 / 2 / 4 / (100 * gigabyte);
-  const double sort = 8e-9 * n / 4;
-  EXPECT_NEAR(term(cost, "exchange of the first group"), exchange, 1e-9);
-  EXPECT_NEAR(term(cost, "sorts of groups, beside exchanges"), 4 * sort, 1e-9);
-  // Where sorts take no time, exchanges are what is waited for.
-  const sort_steps quick{[](std::uint64_t, std::uint32_t) { return 0.0; }, {}};
-  EXPECT_NEAR(term(sort_cost(keys(2 * mine), 2, {}, quick, devices()), "sorts of groups, beside exchanges"),
-              3 * exchange, 1e-9);
+  EXPECT_NEAR(term(cost, "parts of rows"), n * 9 / (1000 * gigabyte), 1e-9);
+  const double move = n * 17 / (1000 * gigabyte);
+  EXPECT_NEAR(term(cost, "rows to their parts"), move, 1e-9);
+  // Groups of a quarter and the rest, which one pass fewer sorts; the parts at the end of a rank are sorted before.
+  const double sorts = 7e-9 * n + 8e-9 * (n / 256 + 1);
+  EXPECT_GT(term(cost, "exchanges and sorts behind these"), sorts);
+  EXPECT_LT(term(cost, "exchanges and sorts behind these"), sorts + 3 * 50e-6 + n * 8 / 2 / (100 * gigabyte));
+  // Where nothing but the link takes time, all is sent once.
+  const sort_steps quick{[](std::uint64_t, std::uint32_t) { return 0.0; }, {}, [](std::uint64_t) { return 0.0; }};
+  const double sent = n * 8 / 2 / (100 * gigabyte);
+  EXPECT_NEAR(term(sort_cost(keys(2 * mine), 2, {}, quick, devices()), "exchanges and sorts behind these"),
+              sent + 50e-6, sent / 100);
+}
+
+TEST(CostOfRanks, CategoriesThatArePartsAreNotSortedAgain) {
+  sort_shape split = keys(1 << 26);
+  split.key = sort_key{key_field{0, 8, key_type::unsigned_integer, false, 0, 8}};
+  const sort_steps unsorted{[](std::uint64_t, std::uint32_t) { return 1e3; }, {}, linear_sort().stream};
+  EXPECT_LT(sort_cost(split, 2, {}, unsorted, devices()).seconds(), 1);
 }
 
 TEST(CostOfRanks, FewRowsAreLeftToFewRanks) {

@@ -213,7 +213,7 @@ void run_movement(const setting& s, std::uint64_t rows) {
       {{"by hand", [&] { sort_by_hand(my_keys); }}});
   print_model("sort u64",
               distributed::sort_cost({rows, 8, {}, sort_key::of<std::uint64_t>()}, size, s.ranks.bounds(),
-                                     {[&](std::uint64_t, std::uint32_t) { return sort_alone; }, one_pass}, s.link)
+                                     {[&](std::uint64_t, std::uint32_t) { return sort_alone; }, one_pass, {}}, s.link)
                   .seconds(),
               sort_seconds);
   const double gather_seconds = compare(

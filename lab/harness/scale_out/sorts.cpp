@@ -127,10 +127,12 @@ distributed::call_cost cost_of(const stage& on, const sort_arrays& mine, const s
       for (std::uint64_t i = 0; i < rows; ++i) ++histogram[bins[i] = static_cast<std::uint32_t>(keys[i * words] >> 53)];
     });
   });
+  const auto stream =
+      measured_once<std::uint64_t>([&](std::uint64_t bytes) { return stream_seconds(on.ctx(), bytes); });
   const distributed::sort_steps steps{[sort](std::uint64_t rows, std::uint32_t bits) {
                                         return sort({rows, bits});
                                       },
-                                      pass};
+                                      pass, stream};
   return distributed::sort_cost(shape, on.ranks.size(), on.ranks.bounds(), steps, on.link);
 }
 

@@ -4,45 +4,12 @@
 #include <numeric>
 
 #include "distributed/collectives.hpp"
+#include "distributed/sort/course.hpp"
 #include "distributed/sort/local_parts.hpp"
 #include "distributed/sort/travelling_parts.hpp"
 
 namespace sheaf::distributed {
 namespace {
-
-/// How a sort of so many rows goes.
-struct sort_shape {
-  std::uint64_t rows = 0;  ///< of all ranks
-  std::uint64_t chunks = 1;
-  std::vector<std::uint64_t> shares;  ///< of the groups of a rank's rows
-};
-
-/// Groups are few, because sorts of fewer rows take longer for each. The first is small where a sort takes longer than
-/// its rows travel: it alone is waited for. Where they travel longer the last is small: its sort alone comes after. Of
-/// 2^27 rows of an H200, those of 8 bytes travel 1.5 ms and are sorted in 3.3, those of 128 take 23 and some 18.
-sort_shape shape_of(const group_state& state, std::span<const std::uint64_t> counts, std::uint64_t row_bytes,
-                    std::uint32_t key_bits) {
-  sort_shape shape;
-  shape.rows = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  const std::uint64_t most = *std::max_element(counts.begin(), counts.end());
-  const std::uint64_t share = shape.rows / static_cast<std::uint64_t>(state.size) * row_bytes;
-  constexpr std::uint64_t most_chunks = 4;
-  constexpr std::uint64_t most_chunk_rows = std::uint64_t{1} << 31;
-  shape.chunks = std::clamp<std::uint64_t>(most * row_bytes / std::max<std::uint64_t>(1, state.bounds.chunk_bytes / 2),
-                                           1, most_chunks);
-  shape.chunks = std::max(shape.chunks, most / most_chunk_rows + 1);
-  const bool travels_longer = row_bytes >= 64 || key_bits <= 16;
-  if (share < 4 * state.bounds.chunk_bytes) {
-    shape.shares = {1};
-  } else if (travels_longer) {
-    shape.shares = {5, 5, 4, 2};
-  } else if (state.size > 2) {
-    shape.shares = {3, 5, 8};
-  } else {
-    shape.shares = {1, 3};
-  }
-  return shape;
-}
 
 /// Ranks that would end inside of a part whose rows have one key end behind it.
 layout behind_one_key(const layout& even, const part_edges& edges, const part_table& table,
@@ -88,17 +55,19 @@ std::optional<sorted_pairs> sort_by_parts(group_state& state, const sort_request
                                           std::span<const std::uint64_t> counts) {
   std::uint64_t row_bytes = 0;
   for (const const_records& array : arrays) row_bytes += array.record_bytes;
-  const sort_shape shape = shape_of(state, counts, row_bytes, layout_of(request.key).bits);
-  const bool are_few = shape.rows <= state.bounds.chunk_bytes / 64;
-  if (are_few) return std::nullopt;
-  const part_edges edges = edges_of(state, request, counts, shape.rows);
-  auto local = std::make_unique<const local_parts>(state, request, edges, shape.chunks);
+  const std::uint64_t rows = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  if (are_few_rows(rows, state.bounds)) return std::nullopt;
+  const sort_course course =
+      course_of(state.size, *std::max_element(counts.begin(), counts.end()),
+                rows / static_cast<std::uint64_t>(state.size), row_bytes, layout_of(request.key).bits, state.bounds);
+  const part_edges edges = edges_of(state, request, counts, rows);
+  auto local = std::make_unique<const local_parts>(state, request, edges, course.chunks);
   std::vector<std::uint64_t> all_counts(local->counts().size() * static_cast<std::size_t>(state.size));
   all_gather(state, local->counts().data(), local->counts().size_bytes(), all_counts.data());
   const std::size_t kept = edges.parts() - (request.first_left_out > 0 ? 1 : 0);
-  const part_table table(all_counts, state.size, shape.chunks, edges.parts(), kept);
+  const part_table table(all_counts, state.size, course.chunks, edges.parts(), kept);
   const layout even = layout::even(table.rows(), state.size);
-  const part_owners owners(table, even, shape.shares);
+  const part_owners owners(table, even, course.shares);
   // Each rank that has rows of a cut part sorts all of it.
   const std::uint64_t most_cut_rows =
       std::max(table.rows() / (4 * static_cast<std::uint64_t>(state.size)), state.bounds.chunk_bytes / 1024);

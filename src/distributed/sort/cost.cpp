@@ -5,6 +5,7 @@
 
 #include <sheaf/machine_profile.hpp>
 
+#include "distributed/sort/course.hpp"
 #include "distributed/sort/keys.hpp"
 
 namespace sheaf::distributed {
@@ -31,50 +32,113 @@ double selection_rounds(double rows, double positions) {
   return rows < 2 ? 0 : std::ceil(std::log(rows) / std::log(samples / 2));
 }
 
-/// The steps of by_primitives.cpp and of move_and_sort() in between_ranks.cpp, in their order.
-void add_device_steps(call_cost& cost, const sort_shape& of, int ranks, const limits& bounds, const sort_steps& on_one,
+/// Rows that are few are sorted, and the ends of ranks found among them (by_primitives.cpp); then a group travels, and
+/// is sorted.
+void add_steps_of_few(call_cost& cost, const sort_shape& of, int ranks, const sort_steps& on_one,
                       const link_rates& link) {
-  constexpr double waits_of_a_look = 2;  // positions go to the device, and what lies there comes back
-  constexpr std::uint32_t first_bits = 8;
   const std::uint64_t mine = of.rows / static_cast<std::uint64_t>(ranks);
-  const std::uint32_t key_bits = layout_of(of.key).bits;
-  const double groups = std::clamp<double>(static_cast<double>(mine * of.moved_bytes()) /
-                                               static_cast<double>(std::max<std::uint64_t>(1, bounds.chunk_bytes / 16)),
-                                           1, 4);
-  const double whole_groups = std::floor(groups);
-  const bool are_few = of.rows <= bounds.chunk_bytes / 64;
-  const bool is_whole = are_few || key_bits <= first_bits;
-  double waits = 0;
-  double messages = 1;  // agreement
-  double searched_rows = static_cast<double>(mine);
-  double positions = ranks * whole_groups - 1;
-  if (!are_few) {  // a sample of the keys
-    waits += waits_of_a_look;
-    messages += 2;
+  const std::uint32_t bits = layout_of(of.key).bits;
+  const double rounds = selection_rounds(static_cast<double>(mine), ranks - 1);
+  cost.add("first sort", on_one.sort(mine, bits));
+  cost.add("exchange", link.exchange(sent_bytes(of, ranks)));
+  cost.add("sort of what came", on_one.sort(mine, bits));
+  cost.add("messages", (3 + log2_of(ranks) + 2 * rounds) * link.message_seconds);
+  cost.add("waits", (1 + 2 * rounds) * link.wait_seconds);
+}
+
+/// A link on which one exchange travels after another.
+class busy_link {
+ public:
+  explicit busy_link(const link_rates& rates) : rates_(rates) {}
+  /// When bytes have arrived that may travel from a time on.
+  double arrival(double ready, double bytes) {
+    free_ = std::max(free_, ready) + bytes / rates_.bytes_per_second;
+    return free_ + rates_.exchange_seconds;
   }
-  if (is_whole) {
-    cost.add("first sort", on_one.sort(mine, key_bits));
-    messages += log2_of(ranks);
-  } else {
-    const double buckets = std::max(256.0, 8.0 * ranks);
-    searched_rows = std::max(1.0, static_cast<double>(mine) / buckets);
-    positions = ranks - 1;
-    cost.add("first sort", on_one.sort(mine, first_bits));
-    cost.add("buckets at the ends of ranks",
-             positions * on_one.sort(static_cast<std::uint64_t>(searched_rows), key_bits));
-    waits += waits_of_a_look;
-    messages += log2_of(ranks) + 1;
+
+ private:
+  const link_rates& rates_;
+  double free_ = 0;
+};
+
+/// When rows have arrived, from when they begin to be moved to their parts.
+struct arrivals {
+  double of_cuts = 0;
+  std::vector<double> of_groups;
+};
+
+/// move_and_start(): the first group travels as its chunks are moved, and of the second what the first chunk has; then
+/// cut parts, and all others.
+arrivals arrivals_of(const sort_course& course, double move, double sent, double cut_bytes, const link_rates& link) {
+  arrivals out;
+  busy_link busy(link);
+  const double chunks = static_cast<double>(course.chunks);
+  std::vector<double> left;
+  for (std::size_t g = 0; g < course.shares.size(); ++g) left.push_back(sent * course.share(g));
+  out.of_groups.assign(left.size(), 0);
+  const auto send = [&](std::size_t g, double ready, double bytes) {
+    out.of_groups[g] = busy.arrival(ready, bytes);
+    left[g] -= bytes;
+  };
+  const double of_chunk = left[0] / chunks;
+  for (std::uint64_t c = 0; c < course.chunks; ++c) {
+    const double ready = move * static_cast<double>(c + 1) / chunks;
+    if (c + 1 == course.chunks) out.of_cuts = busy.arrival(ready, cut_bytes);
+    send(0, ready, of_chunk);
+    if (c == 0 && course.chunks > 1 && left.size() > 1) send(1, ready, left[1] / chunks);
   }
-  const double rounds = selection_rounds(searched_rows, positions);
-  waits += rounds * waits_of_a_look;
-  messages += 1 + 2 * rounds + whole_groups;
-  waits += 1;
-  const double exchange = link.exchange(sent_bytes(of, ranks) / whole_groups);
-  const double sort = on_one.sort(static_cast<std::uint64_t>(static_cast<double>(mine) / whole_groups), key_bits);
-  cost.add("exchange of the first group", exchange);
-  cost.add("sorts of groups, beside exchanges", sort + (whole_groups - 1) * std::max(exchange, sort));
-  cost.add("messages", messages * link.message_seconds);
-  cost.add("waits", waits * link.wait_seconds);
+  for (std::size_t g = 1; g < left.size(); ++g) send(g, move, left[g]);
+  return out;
+}
+
+/// Whether rows are words, alone or with one array of such values, which are sorted from where the runs of their parts
+/// lie: one pass takes the place of two.
+bool are_sorted_in_parts(const sort_shape& of) {
+  const auto is_word = [](std::uint64_t bytes) { return bytes == 4 || bytes == 8; };
+  const bool is_key = is_word(of.row_bytes) && layout_of(of.key).bits == 8 * of.row_bytes;
+  return is_key && (of.value_bytes.empty() || (of.value_bytes.size() == 1 && is_word(of.value_bytes.front())));
+}
+
+/// A group's rows.
+double seconds_of_group(const sort_shape& of, double rows, const sort_steps& on_one) {
+  constexpr std::uint32_t counted_bits = 9;  // of keys that have a part each
+  constexpr std::uint32_t bits_of_a_pass = 8;
+  const auto n = static_cast<std::uint64_t>(std::max(1.0, rows));
+  const std::uint32_t bits = layout_of(of.key).bits;
+  if (bits <= counted_bits) return on_one.stream(2 * n * of.moved_bytes());
+  const double whole = on_one.sort(n, bits);
+  return are_sorted_in_parts(of) ? std::max(whole - on_one.sort(n, bits_of_a_pass), whole / 2) : whole;
+}
+
+/// The steps of sort_by_parts(), in their order.
+void add_part_steps(call_cost& cost, const sort_shape& of, int ranks, const limits& bounds, const sort_steps& on_one,
+                    const link_rates& link) {
+  constexpr double sampled_keys = 1 << 15;
+  constexpr double parts = 512;
+  constexpr std::uint64_t least_bytes_read = 32;  // of a row whose key is read
+  constexpr std::uint32_t counted_bits = 9;
+  const std::uint64_t mine = of.rows / static_cast<std::uint64_t>(ranks);
+  const std::uint32_t bits = layout_of(of.key).bits;
+  const sort_course course = course_of(ranks, mine, mine, of.moved_bytes(), bits, bounds);
+  const double n = static_cast<double>(mine);
+  const double found = on_one.stream(mine * (std::min(of.row_bytes, least_bytes_read) + 1));
+  const double move = on_one.stream(mine * (2 * of.moved_bytes() + 1));
+  const double cut_rows = bits <= counted_bits ? 0 : n * ranks / parts;
+  const double cuts = std::min(2, ranks - 1);
+  const auto cut_bytes = cuts * cut_rows * static_cast<double>(of.moved_bytes()) / ranks;
+  const arrivals at = arrivals_of(course, move, sent_bytes(of, ranks), cut_bytes, link);
+  double done = at.of_cuts;
+  if (cut_rows > 0) done += cuts * on_one.sort(static_cast<std::uint64_t>(cut_rows) + 1, bits);
+  for (std::size_t g = 0; g < at.of_groups.size(); ++g)
+    done = std::max(done, at.of_groups[g]) + seconds_of_group(of, n * course.share(g), on_one);
+  if (bits > counted_bits)
+    cost.add("sample", on_one.sort(static_cast<std::uint64_t>(sampled_keys / ranks), bits) + link.wait_seconds +
+                           link.message_seconds);
+  cost.add("parts of rows", found);
+  cost.add("rows to their parts", move);
+  cost.add("exchanges and sorts behind these", done - move);
+  cost.add("messages", 2 * link.message_seconds);
+  cost.add("waits", 4 * link.wait_seconds);
 }
 
 }  // namespace
@@ -94,8 +158,10 @@ call_cost sort_cost(const sort_shape& of, int ranks, const limits& bounds, const
   call_cost cost;
   if (ranks == 1) {
     cost.add("sort", on_one.sort(of.rows, layout_of(of.key).bits));
+  } else if (link.are_devices && are_few_rows(of.rows, bounds)) {
+    add_steps_of_few(cost, of, ranks, on_one, link);
   } else if (link.are_devices) {
-    add_device_steps(cost, of, ranks, bounds, on_one, link);
+    add_part_steps(cost, of, ranks, bounds, on_one, link);
   } else {
     add_host_steps(cost, of, ranks, on_one, link);
   }
@@ -117,10 +183,10 @@ sort_steps planned_steps(const context& ctx, const sort_shape& of) {
       columns.push_back({const_records(nullptr, rows, width), records(nullptr, rows, width)});
     return chosen_seconds(explain_sort_pairs(ctx, keys, key, true, columns));
   };
-  const auto pass = [ctx, of](std::uint64_t rows) {
-    return static_cast<double>(rows * of.row_bytes) / ctx.profile().copy_bytes_per_second;
+  const auto stream = [ctx](std::uint64_t bytes) {
+    return static_cast<double>(bytes) / ctx.profile().copy_bytes_per_second;
   };
-  return {sort, pass};
+  return {sort, [stream, of](std::uint64_t rows) { return stream(rows * of.row_bytes); }, stream};
 }
 
 double sort_seconds(const context& ctx, const sort_shape& of, int ranks, const link_rates& link) {

@@ -20,6 +20,7 @@ struct sort_shape {
 struct sort_steps {
   std::function<double(std::uint64_t rows, std::uint32_t bits)> sort;  ///< by the highest bits of the key
   std::function<double(std::uint64_t rows)> pass;  ///< a reading of keys that counts them; where ranks are no devices
+  std::function<double(std::uint64_t bytes)> stream;  ///< a copy that reads half of them and writes half; of devices
 };
 /// As the planner predicts them for a context.
 sort_steps planned_steps(const context& ctx, const sort_shape& of);
