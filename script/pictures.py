@@ -6,7 +6,7 @@ Pictures of an algorithm show a small example that is computed here, and times t
 import collections
 import math
 
-from results_file import BadInput, machine_text, shown
+from results_file import machine_text
 from svg_drawing import SERIES, Drawing, LogAxis, Panel
 
 WIDTH = 880
