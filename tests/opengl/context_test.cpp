@@ -20,6 +20,7 @@
 #include <sheaf/sort.hpp>
 #include <sheaf/spmv.hpp>
 
+#include "core/backends.hpp"
 #include "core/composition.hpp"
 #include "opengl/device/errors.hpp"
 #include "support/expect_error.hpp"

@@ -6,7 +6,6 @@
 
 #include "apps/sheaf/files/memory_limit.hpp"
 #include "core/backends.hpp"
-#include "core/software_renderer.hpp"
 #include "lab/description/arrays.hpp"
 
 namespace sheaf::jobs {

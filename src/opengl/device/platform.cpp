@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/backends.hpp"
 #include "core/forks.hpp"
-#include "core/software_renderer.hpp"
 #include "opengl/device/current.hpp"
 #include "opengl/device/errors.hpp"
 
