@@ -371,7 +371,7 @@ def sort_by_codes(results):
             drawing.arrow(x - 31, 343, x - 2, 343)
     ours, peer = problem.ours["median_seconds"], problem.peer["median_seconds"]
     bars = ((f"by codes: {by_codes} bytes moved a key", ours, "c2"),
-            (f"by digits: {by_digits} ({problem.peer_text.replace('`', '')})", peer, "c1"))
+            (f"by digits: {by_digits} bytes ({problem.peer_text.replace('`', '')})", peer, "c1"))
     for place, (name, seconds, look) in enumerate(bars):
         y = 416 + 34 * place
         drawing.text(60, y + 14, name, size=12)
@@ -515,7 +515,46 @@ def peer_line(drawing, axis, y, family, problems):
     drawing.text(705, y + 12, f"{words}, {slow:,} below {HOLD}", "soft", 11)
 
 
+# Calls between devices
+
+
+def scale_out(results):
+    groups = collections.defaultdict(list)
+    for row in results.scale_out():
+        groups[(row["devices"], machine_text(row["machine"]))].append(row)
+    if not groups:
+        return None
+    lines = sum(len(rows) for rows in groups.values())
+    most = max(devices for devices, _ in groups)
+    drawing = Drawing(WIDTH, 64 + 26 * lines + 34 * len(groups), "Calls between devices",
+                      f"How many times the rows of one device up to {most} devices do in its time, for {lines} "
+                      "recorded calls of which every device has as many rows as the one. At 1 more devices hold more "
+                      "rows and are no faster; the end of each axis is the number of devices.")
+    drawing.text(20, 26, "Rows of all devices in the time of one device", size=14, bold=True)
+    drawing.text(860, 26, "every device has as many rows as the one", "soft", 11, "end")
+    y = 56
+    for (devices, machine), rows in sorted(groups.items()):
+        drawing.text(20, y + 4, f"{devices} x {machine}", "soft", 12)
+        scale = 300 / devices
+        bottom = y + 14 + 26 * len(rows)
+        for times in range(devices + 1):
+            if devices <= 8 or times % (devices // 8) == 0:
+                drawing.line(420 + scale * times, y + 10, 420 + scale * times, bottom, "ink" if times == 1 else "rule",
+                             2 if times == 1 else 1)
+                drawing.text(420 + scale * times, y + 6, f"{times}", "soft", 11, "middle")
+        for place, row in enumerate(rows):
+            line = y + 27 + 26 * place
+            times = devices * row["one_seconds"] / row["median_seconds"]
+            text = row["text"]
+            drawing.text(20, line + 4, text if len(text) <= 62 else text[:59] + "...", size=11)
+            drawing.rect(420, line - 8, max(1, min(scale * times, 320)), 16, "c0" if times >= 1 else "c1", 2)
+            drawing.text(750, line + 4, f"{times:.2f} ({row.get('transport', '')})", size=11)
+        y = bottom + 20
+    return drawing
+
+
 PICTURES = {
     "random-access": random_access, "layers": layers, "plan": plan_and_choose, "bucketed-gather": bucketed_gather,
     "sort-by-codes": sort_by_codes, "predicted": predicted_and_measured, "peers": over_peers,
+    "scale-out": scale_out,
 }

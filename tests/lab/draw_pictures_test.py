@@ -51,6 +51,9 @@ class Nothing:
     def require(self, folder):
         pass
 
+    def scale_out(self):
+        return []
+
 
 class Problem:
     def __init__(self, backend, family, factor, predicted=1e-3):
@@ -96,14 +99,39 @@ class Script(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"{left}: is no picture of this script", done.stderr)
 
-    def test_a_plan_that_is_no_document_is_named(self):
+    def test_a_plan_that_is_none_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
             plan = pathlib.Path(folder) / "plan.json"
-            plan.write_text("{", encoding="utf-8")
-            done = run_script("--check", "--plan", plan)
+            good = json.loads((ROOT / "docs" / "pictures" / "plan.json").read_text(encoding="utf-8"))
+            no_terms = {**good, "variants": [{**good["variants"][0], "terms": None}]}
+            for text in ("{", json.dumps({**good, "problem": 3}), json.dumps(no_terms)):
+                plan.write_text(text, encoding="utf-8")
+                done = run_script("--check", "--plan", plan)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(str(plan), done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+
+    def test_calls_between_devices_are_drawn_once_they_are_recorded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            shutil.copytree(ROOT / "lab" / "results", folder / "results")
+            (folder / "pictures").mkdir()
+            row = {"problem": "sort_keys/uniform/r8/u64/n=134217728", "backend": "cuda", "who": "sheaf", "devices": 2,
+                   "transport": "copies", "is_prepared": False, "verified": True, "one_seconds": 0.004,
+                   "median_seconds": 0.005}
+            document = {"schema_version": 2, "recorded": "2026-11-30T00:00:00Z", "rows": [],
+                        "machines": {"cuda": {"machine": "NVIDIA H200"}}, "scale_out_rows": [row]}
+            (folder / "results" / "two.json").write_text(json.dumps(document), encoding="utf-8")
+            done = run_script("--results", folder / "results", "--pictures", folder / "pictures")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            drawn = (folder / "pictures" / "scale-out.svg").read_text(encoding="utf-8")
+            self.assertIn("1.60 (copies)", drawn)
+            self.assertIn("sort 2^27 keys of 8 bytes", drawn)
+            document["scale_out_rows"][0]["verified"] = False
+            (folder / "results" / "two.json").write_text(json.dumps(document), encoding="utf-8")
+            done = run_script("--results", folder / "results", "--pictures", folder / "pictures")
             self.assertEqual(done.returncode, 1)
-            self.assertIn(str(plan), done.stderr)
-            self.assertNotIn("Traceback", done.stderr)
+            self.assertIn("two.json: row 0 of scale_out_rows: is no verified row", done.stderr)
 
 
 class Pictures(unittest.TestCase):
@@ -121,6 +149,10 @@ class Pictures(unittest.TestCase):
             self.assertEqual(root.get("aria-labelledby").split(), ["title", "description"])
             self.assertGreater(len(named["title"]), 5)
             self.assertGreater(len(named["description"]), 100)
+
+    def test_all_stand_on_the_page_of_pictures(self):
+        page = (ROOT / "docs" / "pictures" / "README.md").read_text(encoding="utf-8")
+        self.assertEqual(set(re.findall(r"\]\(([\w-]+\.svg)\)", page)), {file.name for file, _ in self.each()})
 
     def test_both_colour_schemes_colour_everything(self):
         for _, root in self.each():
@@ -193,6 +225,19 @@ class Functions(unittest.TestCase):
         texts = texts_of(pictures.predicted_and_measured(made))
         self.assertIn("4 recorded calls, 50 % of them predicted within a factor of 1.25", texts)
         self.assertIn("4 calls, 50 % within 1.25", texts)
+
+    def test_devices_are_compared_with_one_of_them(self):
+        class Devices(Nothing):
+            def scale_out(self):
+                return [{"devices": devices, "machine": "NVIDIA H200", "text": text, "one_seconds": 1e-3,
+                         "median_seconds": seconds, "transport": "nccl"}
+                        for devices, text, seconds in ((2, "sort", 2e-3), (2, "spmv", 1.25e-3), (4, "sort", 5e-3))]
+        texts = texts_of(pictures.scale_out(Devices()))
+        self.assertIn("2 x H200", texts)
+        self.assertIn("1.00 (nccl)", texts)
+        self.assertIn("1.60 (nccl)", texts)
+        self.assertIn("4 x H200", texts)
+        self.assertIn("0.80 (nccl)", texts)
 
     def test_codes_have_equal_numbers_of_keys(self):
         for parts in (2, 3, 12):
