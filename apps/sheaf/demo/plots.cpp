@@ -9,7 +9,7 @@ namespace {
 
 constexpr double plot_width = 460;
 constexpr double plot_height = 300;
-constexpr double left_edge = 62;
+constexpr double left_edge = 70;
 constexpr double right_edge = 448;
 constexpr double top_edge = 46;
 constexpr double bottom_edge = 244;
@@ -147,7 +147,7 @@ std::string footprint_plot(std::string_view title, const std::vector<access_rate
     shapes += svg_line(left_edge, y(value), right_edge, y(value), "grid") +
               svg_text(left_edge - 6, y(value) + 4, rate_of_power(power), "end");
   });
-  shapes += svg_upright_text(14, (top_edge + bottom_edge) / 2, "GB/s of records");
+  shapes += svg_upright_text(10, (top_edge + bottom_edge) / 2, "GB/s of records");
   std::vector<std::pair<double, double>> copied;
   for (const stream_rate& copy : copies.rates) {
     const auto footprint = static_cast<double>(copy.footprint_bytes);
@@ -166,7 +166,7 @@ std::string footprint_plot(std::string_view title, const std::vector<access_rate
     if (points.empty()) continue;
     shapes += svg_curve(points, look) + svg_line(key, 284, key + 16, 284, look);
     shapes += svg_text(key + 21, 288, fmt::format("{} B", record_bytes));
-    key += 64;
+    key += 62;
   }
   if (!copied.empty()) shapes += svg_line(key, 284, key + 20, 284, "limit") + svg_text(key + 25, 288, "a copy");
   return svg_figure(fmt::format("{}: GB/s by footprint, a curve for each width of records, and a copy's", title),
@@ -205,7 +205,7 @@ std::string prediction_plot(const demo_result& result) {
                           x(row.seconds), y(row.predicted_seconds), row.problem);
   }
   shapes += svg_text((left_edge + right_edge) / 2, bottom_edge + 34, "measured", "middle");
-  shapes += svg_upright_text(14, (top_edge + bottom_edge) / 2, "predicted");
+  shapes += svg_upright_text(10, (top_edge + bottom_edge) / 2, "predicted");
   return svg_figure(fmt::format("Predicted against measured time of {} calls, {} of them within a factor of {}",
                                 result.rows.size(), near, near_factor),
                     shapes);

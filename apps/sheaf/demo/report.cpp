@@ -319,7 +319,12 @@ std::string accuracy_note(const demo_result& result) {
   if (!result.is_of_this_machine) {
     return fmt::format("{}, because they are made from rates of another machine, {}.", accuracy, result.profile);
   }
-  return accuracy + ", far less than on an idle machine: something else runs here, or ran while rates were measured.";
+  const std::string_view remedy = result.known.source == "shipped"
+                                      ? "sheaf machine --calibrate measures this machine."
+                                      : "Without the file of rates that is named above, the next run measures again.";
+  return fmt::format(
+      "{}, far less than on an idle machine: something else runs here, or ran while rates were measured. {}", accuracy,
+      remedy);
 }
 
 std::string shown_time(double seconds) {

@@ -400,6 +400,9 @@ TEST(DemoReport, SaysWhereThisMachinesOwnPredictionsAreFarOff) {
   EXPECT_EQ(jobs::accuracy_note(result), "");
   result.rows[2].predicted_seconds *= 2;
   EXPECT_THAT(jobs::accuracy_note(result), HasSubstr("25 % accurate in the mean, far less than on an idle machine"));
+  EXPECT_THAT(jobs::accuracy_note(result), HasSubstr("Without the file of rates"));
+  result.known.source = "shipped";
+  EXPECT_THAT(jobs::accuracy_note(result), HasSubstr("sheaf machine --calibrate measures this machine."));
   result.is_software = true;
   EXPECT_THAT(jobs::accuracy_note(result), HasSubstr("a renderer in software shares the CPU"));
   result.rows.clear();
