@@ -17,7 +17,7 @@ struct demo_calibration {
   std::function<copy_limits(const context&, std::uint64_t most_bytes)> measure_copies;
 };
 
-/// Measures for some ten seconds, which is enough for the footprints of the demo.
+/// Each measurement takes some ten seconds, which is enough for the footprints of the demo.
 demo_calibration calibration_in(std::string folder,
                                 std::function<void(std::string_view what, double done_share)> progress = {});
 

@@ -192,7 +192,7 @@ void add_demo(CLI::App& app) {
   command
       ->add_option("--profiles", options->profiles,
                    "Predict from this machine's rates, kept in this folder; where it has none, measure them first, for "
-                   "some ten seconds")
+                   "ten seconds or, where other programs run, thirty")
       ->type_name("FOLDER");
   options->add_context_to(*command);
   options->add_memory_to(*command);
