@@ -25,4 +25,10 @@ std::optional<backend_kind> backend_named(std::string_view name) noexcept {
   return found == all.end() ? std::nullopt : std::optional(found->kind);
 }
 
+bool is_named_as_software(std::string_view renderer) noexcept {
+  constexpr std::string_view names[] = {"llvmpipe", "softpipe", "swrast", "SwiftShader", "Software"};
+  return std::ranges::any_of(names,
+                             [&](std::string_view name) { return renderer.find(name) != std::string_view::npos; });
+}
+
 }  // namespace sheaf::core

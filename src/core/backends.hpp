@@ -45,5 +45,8 @@ backend_kind best_backend() noexcept;
 const backend& backend_of(backend_kind kind) noexcept;
 std::optional<backend_kind> backend_named(std::string_view name) noexcept;
 
+/// Whether OpenGL names a renderer as software, which takes the place of a device whose driver is missing.
+bool is_named_as_software(std::string_view renderer) noexcept;
+
 }  // namespace core
 }  // namespace sheaf

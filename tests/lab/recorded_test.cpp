@@ -47,6 +47,9 @@ record load(const std::string& file) {
   return r;
 }
 
+[[maybe_unused]] constexpr const char* rewritten =
+    "write docs/pictures/plan.json by what this says, and run script/draw-pictures";
+
 struct verdict {
   double accuracy_sum = 0;
   double least_accuracy = 1;
@@ -101,6 +104,39 @@ TEST(Recorded, ChoicesOnAnH200) {
   EXPECT_GE(v.problems, 1500U);
   EXPECT_GE(v.mean_accuracy(), 0.90);
   EXPECT_LE(v.mean_regret(), 1.03);
+#else
+  GTEST_SKIP() << "built without CUDA, so its variants are not in the lists";
+#endif
+}
+
+// docs/pictures/plan.svg shows this plan.
+TEST(Recorded, PlanInThePictureIsTodays) {
+#if SHEAF_HAS_CUDA
+  std::ifstream stream(std::string(SHEAF_BENCH_RESULTS) + "/../../docs/pictures/plan.json");
+  const nlohmann::json drawn = nlohmann::json::parse(stream);
+  primitives::problem_spec problem = primitives::parse_problem(drawn.at("problem").get<std::string>());
+  problem.access = hint(problem);
+  const machine profile = load("h200/model.json").profile;
+  const auto estimates = entry_of(problem).estimates(problem, profile.backend, profile);
+  ASSERT_EQ(estimates.size(), drawn.at("variants").size()) << "other variants; " << rewritten;
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    const variant_estimate& today = estimates[i];
+    const nlohmann::json& then = drawn.at("variants").at(i);
+    EXPECT_EQ(today.variant, then.at("variant")) << rewritten;
+    EXPECT_EQ(today.applicable, then.at("applicable")) << today.variant;
+    EXPECT_EQ(today.reason, then.at("reason")) << today.variant;
+    EXPECT_EQ(today.scratch_bytes, then.at("scratch_bytes")) << today.variant;
+    ASSERT_EQ(today.terms.size(), then.at("terms").size()) << today.variant;
+    const auto expect_close = [&](double now, const nlohmann::json& before, const char* what) {
+      EXPECT_NEAR(now, before.get<double>(), 1e-3 * std::abs(now))
+          << today.variant << ", " << what << "; " << rewritten;
+    };
+    expect_close(today.seconds, then.at("predicted_seconds"), "seconds");
+    for (std::size_t t = 0; t < today.terms.size(); ++t) {
+      EXPECT_EQ(today.terms[t].what, then.at("terms").at(t).at("what").get<std::string>()) << today.variant;
+      expect_close(today.terms[t].seconds, then.at("terms").at(t).at("seconds"), today.terms[t].what);
+    }
+  }
 #else
   GTEST_SKIP() << "built without CUDA, so its variants are not in the lists";
 #endif

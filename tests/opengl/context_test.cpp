@@ -20,6 +20,7 @@
 #include <sheaf/sort.hpp>
 #include <sheaf/spmv.hpp>
 
+#include "core/backends.hpp"
 #include "core/composition.hpp"
 #include "opengl/device/errors.hpp"
 #include "support/expect_error.hpp"
@@ -101,11 +102,11 @@ TEST(OpenglDevices, AreSoftwareByTheirNames) {
   for (const char* const name : {"llvmpipe (LLVM 15.0.6, 256 bits)", "softpipe", "Mesa swrast",
                                  "ANGLE (Google, Vulkan 1.3.0 (SwiftShader Device (Subzero)))", "Software Rasterizer",
                                  "Apple Software Renderer"}) {
-    EXPECT_TRUE(opengl::is_named_as_software(name)) << name;
+    EXPECT_TRUE(core::is_named_as_software(name)) << name;
   }
   for (const char* const name : {"", "OpenGL", "NVIDIA H100 80GB HBM3/PCIe/SSE2", "AMD Radeon RX 7900 (radeonsi)",
                                  "Mesa Intel(R) UHD Graphics 630", "zink Vulkan 1.3 (NVIDIA)"}) {
-    EXPECT_FALSE(opengl::is_named_as_software(name)) << name;
+    EXPECT_FALSE(core::is_named_as_software(name)) << name;
   }
 }
 

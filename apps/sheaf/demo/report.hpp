@@ -27,7 +27,13 @@ std::string factor_text(double factor);
 /// "84 problems, every answer is right", "84 problems, 3 of them answered wrong"
 std::string verdict_of(std::uint64_t rows, std::uint64_t wrong);
 
-/// The demo's results as one self-contained HTML page: what matters of each family, and all rows folded below.
+/// "llvmpipe, a renderer in software, on the CPU"
+std::string device_text(const demo_result& result);
+/// Why predictions were worth little, in a sentence; empty where they were not.
+std::string accuracy_note(const demo_result& result);
+
+/// The demo's results as one self-contained HTML page: for each device a card, plots of its rates and of predictions,
+/// what matters of each family, and all rows folded below. Renderers in software stand last and apart.
 std::string demo_page(const std::vector<demo_result>& results);
 /// Writes the page to a file, whole or not at all. @throws error(io_failure)
 void write_demo_page(const std::vector<demo_result>& results, const std::string& path);

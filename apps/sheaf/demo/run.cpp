@@ -4,7 +4,6 @@
 #include <chrono>
 #include <fstream>
 
-#include "apps/sheaf/demo/profile.hpp"
 #include "apps/sheaf/files/memory_limit.hpp"
 #include "core/backends.hpp"
 #include "lab/description/arrays.hpp"
@@ -15,7 +14,7 @@ namespace {
 using primitives::entry;
 using clock = std::chrono::steady_clock;
 
-constexpr std::size_t least_runs = 3;
+constexpr std::size_t least_runs = 5;
 constexpr double slow_seconds = 0.5;  // after so long, even fewer runs are enough
 constexpr std::size_t most_runs = 20;
 /// Records and keys on both sides have no more bytes together than so many arrays of records.
@@ -29,7 +28,12 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(clock::now() - start).count();
 }
 
-double median_seconds(double enough, const std::function<void()>& work) {
+struct run_times {
+  double least;
+  double median;
+};
+
+run_times times_of(double enough, const std::function<void()>& work) {
   std::vector<double> times;
   double total = 0;
   while (times.empty() || (times.size() < least_runs && total < slow_seconds) ||
@@ -38,7 +42,7 @@ double median_seconds(double enough, const std::function<void()>& work) {
     total += times.back();
   }
   std::ranges::sort(times);
-  return times[times.size() / 2];
+  return {times.front(), times[times.size() / 2]};
 }
 
 std::string device_name(const context& ctx) {
@@ -83,7 +87,7 @@ double plain_seconds(const context& ctx, const demo_settings& settings, const en
                      const array_set& arrays) {
   if (!core::backend_of(ctx.backend()).uses_host_memory) return 0;
   const std::function<void()> loop = e.job->plain_loop(ctx, p, arrays);
-  return loop ? median_seconds(settings.size.seconds_per_row, loop) : 0;
+  return loop ? times_of(settings.size.seconds_per_row, loop).least : 0;
 }
 
 problem_spec problem_in(const demo_settings& settings, const sample& s) {
@@ -115,10 +119,12 @@ demo_row run_row(const context& ctx, const demo_settings& settings, const entry&
                .footprint_bytes = bytes_of_copy(entry.job->shapes(problem))};
   row.limit_bytes_per_second = limits.bytes_per_second(row.footprint_bytes);
   row.plain_seconds = plain_seconds(ctx, settings, entry, problem, arrays);
-  row.seconds = median_seconds(settings.size.seconds_per_row, [&] {
+  const run_times times = times_of(settings.size.seconds_per_row, [&] {
     settings.around(call.run, arrays);
     ctx.wait();
   });
+  row.seconds = times.least;
+  row.median_seconds = times.median;
   // Runs that read what they write have gone on from each other's answers.
   memory.reset_outputs();
   settings.around(call.run, arrays);
@@ -161,6 +167,12 @@ std::uint64_t demo_result::wrong_rows() const {
   return static_cast<std::uint64_t>(std::ranges::count_if(rows, [](const demo_row& row) { return row.mistakes > 0; }));
 }
 
+double demo_result::mean_accuracy() const {
+  double sum = 0;
+  for (const demo_row& row : rows) sum += row.accuracy();
+  return rows.empty() ? 0 : sum / static_cast<double>(rows.size());
+}
+
 std::size_t demo_row_count(backend_kind backend, const demo_settings& settings) {
   std::size_t count = 0;
   for_each_row(backend, settings, [&](const entry&, const sample&) { ++count; });
@@ -172,7 +184,11 @@ demo_result run_demo(const context& ctx, const demo_settings& settings) {
   result.backend = sheaf::name(ctx.backend());
   result.device = device_name(ctx);
   result.profile = ctx.profile().name;
-  result.rates = settings.rates.empty() ? origin_of_rates(ctx) : settings.rates;
+  result.rates = settings.rates;
+  if (result.rates.origin.empty()) result.rates.origin = origin_of_rates(ctx);
+  result.known = ctx.profile();
+  result.is_of_this_machine = has_rates_of_this_machine(ctx);
+  result.is_software = core::is_named_as_software(ctx.state().device_name);
   result.threads = ctx.threads();
   {
     // Of a copy from one array to another.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "apps/sheaf/demo/limit.hpp"
+#include "apps/sheaf/demo/profile.hpp"
 #include "lab/description/job.hpp"
 
 // `sheaf demo`: the samples of every job on generated inputs. Each answer is checked against values that are functions
@@ -23,13 +24,14 @@ struct demo_row {
   std::string family;
   std::string problem;  ///< "gather/permutation/r8/u32/n=1024"; prepared calls append "/prepared"
   std::string variant;
-  double seconds = 0;  ///< median of the runs
+  double seconds = 0;  ///< of the fastest run: what else runs on a machine slows some of them down
   double predicted_seconds = 0;
   std::uint64_t bytes = 0;            ///< bytes that bandwidth counts
   std::uint64_t mistakes = 0;         ///< 0 if the answer is right
   std::uint64_t footprint_bytes = 0;  ///< bytes of the arrays together
   double limit_bytes_per_second = 0;  ///< the limit at this footprint: a streamed copy, read plus written
-  double plain_seconds = 0;           ///< median of the plain loop that a user would write; 0 where none is timed
+  double plain_seconds = 0;  ///< of the fastest run of the plain loop that a user would write; 0 where none is timed
+  double median_seconds = 0;
 
   double bytes_per_second() const { return static_cast<double>(bytes) / seconds; }
   /// Share of the limit. Beyond 1 are only calls that read the same records again, from a cache.
@@ -45,18 +47,22 @@ struct demo_result {
   std::string backend;
   std::string device;   ///< name that the processor reports, if it does
   std::string profile;  ///< name of the machine profile that predictions come from
-  std::string rates;    ///< where its rates are from, in words
+  rates_in_use rates;
+  machine known;                   ///< the profile that predictions come from
+  bool is_of_this_machine = true;  ///< whether that was measured here, or on such a device
+  bool is_software = false;        ///< a renderer of OpenGL that runs on the CPU in place of a GPU
   int threads = 1;
   copy_limits limits;          ///< of this machine, measured before the rows
   std::vector<demo_row> rows;  ///< family by family
 
   std::uint64_t wrong_rows() const;
+  double mean_accuracy() const;  ///< of predictions; 0 without rows
 };
 
 struct demo_settings {
   demo_size size;
   std::string_view variant = {};  ///< variant to force; empty: none. Prepared calls, which have others, are left out.
-  std::string rates = {};         ///< where the context's rates are from; its profile says so unless given
+  rates_in_use rates = {};        ///< where the context's rates are from; its profile says so unless given
   std::function<void(const demo_result&)> on_row = {};  ///< called after the limits are measured and after each row
   std::function<void(const context&)> on_arrays = {};   ///< called once the arrays of a row are there, before its plan
   /// Runs a call on these arrays. Tests replace it by faulty ones, to see that the check fails.

@@ -22,6 +22,7 @@ struct demo_options : common_options {
 constexpr const char* demo_footer =
     R"(Every answer is checked. The limit is a streamed copy between arrays of as many bytes.
 The plain loop is what one would write by hand, or the standard library's sort, and is timed only in host memory.
+Times are the least of several runs, because other programs that run meanwhile slow some of them down.
 Example: a minute's look at this machine, and its page
   sheaf demo --size small --profiles profiles --report report.html)";
 
@@ -38,8 +39,10 @@ std::vector<context> contexts_of(const demo_options& options) {
 void print_latest(const jobs::demo_result& result) {
   io::clear_progress();
   if (result.rows.empty()) {
-    fmt::print("{}: {}\n", result.backend, result.device);
-    fmt::print("limit: {}\npredictions: {}\n\n", jobs::limit_text(result.limits), result.rates);
+    fmt::print("{}: {}\n", result.backend, jobs::device_text(result));
+    fmt::print("limit: {}\npredictions: {}\n", jobs::limit_text(result.limits), result.rates.origin);
+    for (const std::string& doubt : result.rates.doubts) fmt::print("note: {}\n", doubt);
+    fmt::print("\n");
     fmt::print("{:<65} {:<18} {:>11} {:>8} {:>8} {:>11} {:>8}  {}\n", "problem", "variant", "time", "GB/s", "of limit",
                "predicted", "vs plain", "answer");
     std::fflush(stdout);
@@ -65,7 +68,8 @@ nlohmann::json document_of(const jobs::demo_result& result) {
     rows.push_back({{"family", row.family},
                     {"problem", row.problem},
                     {"variant", row.variant},
-                    {"median_seconds", row.seconds},
+                    {"least_seconds", row.seconds},
+                    {"median_seconds", row.median_seconds},
                     {"predicted_seconds", row.predicted_seconds},
                     {"bytes", row.bytes},
                     {"bytes_per_second", row.bytes_per_second()},
@@ -93,13 +97,23 @@ nlohmann::json document_of(const jobs::demo_result& result) {
   for (const stream_rate& rate : result.limits.rates) {
     limits.push_back({{"footprint_bytes", rate.footprint_bytes}, {"bytes_per_second", rate.bytes_per_second}});
   }
-  return {{"backend", result.backend}, {"device", result.device}, {"profile", result.profile}, {"rates", result.rates},
-          {"threads", result.threads}, {"copy_limits", limits},   {"families", families},      {"rows", rows}};
+  return {{"backend", result.backend},
+          {"device", result.device},
+          {"profile", result.profile},
+          {"rates", result.rates.origin},
+          {"doubts", result.rates.doubts},
+          {"rates_of_this_machine", result.is_of_this_machine},
+          {"software_renderer", result.is_software},
+          {"threads", result.threads},
+          {"copy_limits", limits},
+          {"mean_accuracy", result.mean_accuracy()},
+          {"families", families},
+          {"rows", rows}};
 }
 
 // Where the rates of the context are from; with --profiles they are this machine's from here on.
-std::string rates_of(context& ctx, const demo_options& options) {
-  if (options.profiles.empty()) return jobs::origin_of_rates(ctx);
+jobs::rates_in_use rates_of(context& ctx, const demo_options& options) {
+  if (options.profiles.empty()) return {jobs::origin_of_rates(ctx), {}};
   io::progress_step step(fmt::format("{}: measuring its rates", name(ctx.backend())));
   const auto progress = [&](std::string_view what, double share) {
     step.reach(share);
@@ -178,7 +192,7 @@ void add_demo(CLI::App& app) {
   command
       ->add_option("--profiles", options->profiles,
                    "Predict from this machine's rates, kept in this folder; where it has none, measure them first, for "
-                   "some ten seconds")
+                   "ten seconds or, where other programs run, thirty")
       ->type_name("FOLDER");
   options->add_context_to(*command);
   options->add_memory_to(*command);

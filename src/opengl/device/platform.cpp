@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/backends.hpp"
 #include "core/forks.hpp"
 #include "opengl/device/current.hpp"
 #include "opengl/device/errors.hpp"
@@ -118,16 +119,10 @@ std::uint32_t forks_before_first_use() noexcept {
 
 }  // namespace
 
-bool is_named_as_software(std::string_view renderer) noexcept {
-  constexpr std::string_view names[] = {"llvmpipe", "softpipe", "swrast", "SwiftShader", "Software"};
-  return std::ranges::any_of(names,
-                             [&](std::string_view name) { return renderer.find(name) != std::string_view::npos; });
-}
-
 std::vector<egl_device> hardware_first(std::vector<egl_device> found) {
   for (egl_device& d : found) {
     d.is_software =
-        names_extension(d.extensions.c_str(), "EGL_MESA_device_software") || is_named_as_software(d.renderer);
+        names_extension(d.extensions.c_str(), "EGL_MESA_device_software") || core::is_named_as_software(d.renderer);
   }
   std::stable_partition(found.begin(), found.end(), [](const egl_device& d) { return !d.is_software; });
   return found;

@@ -18,8 +18,6 @@ struct egl_device {
   bool is_software = false;  ///< by the two above
 };
 
-/// Whether OpenGL names a renderer as software, which takes the place of a device whose driver is missing.
-bool is_named_as_software(std::string_view renderer) noexcept;
 /// The devices in the order of their numbers: hardware first, renderers in software last, and either in the order of
 /// the list. Says of each whether it is software.
 std::vector<egl_device> hardware_first(std::vector<egl_device> found);

@@ -36,7 +36,7 @@ jobs::demo_result made_up() {
   result.device = "A <fast> & \"cheap\" one";
   result.profile = "generic CPU";
   result.threads = 3;
-  result.rates = "rates kept as <profiles>";
+  result.rates = {"rates kept as <profiles>", {}};
   result.limits.rates = {{1 << 16, 200e9}, {1 << 29, 50e9}};
   const auto row = [&](const char* family, const char* problem, const char* variant, double seconds, double predicted,
                        std::uint64_t bytes, double plain) {
@@ -55,6 +55,7 @@ TEST(Demo, EveryAnswerIsRightOnEveryContext) {
     EXPECT_EQ(result.rows.size(), jobs::demo_row_count(named.ctx.backend(), tiny()));
     for (const jobs::demo_row& row : result.rows) {
       EXPECT_GT(row.seconds, 0) << row.problem;
+      EXPECT_GE(row.median_seconds, row.seconds) << row.problem;
       EXPECT_GT(row.predicted_seconds, 0) << row.problem;
       EXPECT_FALSE(row.variant.empty()) << row.problem;
     }
@@ -334,12 +335,92 @@ TEST(DemoReport, BeginsWithWhatMattersOfEachFamilyAndFoldsTheRows) {
   EXPECT_THAT(first, HasSubstr("<td>movement</td><td class=\"n\">2 of 2</td>"));
   EXPECT_THAT(first, HasSubstr("<td class=\"range\">0.75x to 2.50x</td>"));
   EXPECT_THAT(first, HasSubstr("The plain loop is what one would write by hand"));
-  EXPECT_THAT(first, Not(HasSubstr("gather/identity")));
+  EXPECT_THAT(first, Not(HasSubstr("<td>gather/identity")));
   const std::string folded = page.substr(first.size());
   EXPECT_THAT(folded, HasSubstr("<summary>All 3 problems</summary>"));
   EXPECT_THAT(folded, HasSubstr("gather/identity/r4/u32/n=10"));
   EXPECT_THAT(folded, HasSubstr("5.000 ms"));
   EXPECT_THAT(folded, HasSubstr("2.50x"));
+}
+
+TEST(DemoReport, HasACardOfTheMachineAndPlotsOfItsRates) {
+  jobs::demo_result result = made_up();
+  machine& m = result.known;
+  m.cache_levels = {32 << 10, 8 << 20};
+  m.memory_bytes = std::uint64_t{16} << 30;
+  m.access_seconds = 90e-9;
+  m.launch_seconds = 3e-6;
+  for (const std::uint64_t width : {4, 8, 100}) {
+    for (std::uint64_t footprint = 1 << 15; footprint <= 1 << 25; footprint *= 2)
+      m.random_read.push_back({footprint, width, 1e9});
+  }
+  m.random_write = {{1 << 20, 8, 2e8}};
+  const std::string page = jobs::demo_page({result});
+  EXPECT_THAT(page, HasSubstr("<dt>Runs on</dt><dd>3 threads</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>Memory</dt><dd>16 GiB</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>Caches</dt><dd>32 KiB, 8 MiB</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dd>1000 million records of 8 bytes a second in 32 MiB, 8 GB/s</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>Latency</dt><dd>90 ns a read</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dd>rates kept as &lt;profiles&gt;; 58 % accurate in the mean</dd>"));
+  const auto count = [&](const std::string& part) {
+    std::size_t times = 0;
+    for (std::size_t at = page.find(part); at != page.npos; at = page.find(part, at + 1)) ++times;
+    return times;
+  };
+  EXPECT_EQ(count("<svg class=\"plot\""), 3U);
+  EXPECT_EQ(count("role=\"img\" aria-label=\"Random reads: GB/s by footprint"), 1U);
+  EXPECT_EQ(count("<polyline class=\"curve s0\""), 1U) << "4 bytes: reads";
+  EXPECT_EQ(count("<polyline class=\"curve s1\""), 2U) << "8 bytes: reads and writes";
+  EXPECT_EQ(count("<circle class=\"point\""), result.rows.size());
+  EXPECT_THAT(page, HasSubstr("1 of 3 calls within a factor of 1.25"));
+  EXPECT_THAT(page, Not(HasSubstr("nan")));
+  EXPECT_THAT(page, Not(HasSubstr("inf\"")));
+}
+
+TEST(DemoReport, DoesNotShowAnotherMachinesRatesAsThisOnes) {
+  jobs::demo_result result = made_up();
+  result.known.memory_bytes = std::uint64_t{16} << 30;
+  result.known.random_read = {{1 << 15, 8, 1e9}, {1 << 20, 8, 1e8}};
+  result.is_of_this_machine = false;
+  result.rates.doubts = {"It could not be <measured>."};
+  result.rows.erase(result.rows.begin());
+  result.rows.pop_back();
+  const std::string page = jobs::demo_page({result});
+  EXPECT_THAT(page, Not(HasSubstr("16 GiB")));
+  EXPECT_THAT(page, Not(HasSubstr("Random reads")));
+  EXPECT_THAT(page, HasSubstr("<p class=\"note\">It could not be &lt;measured&gt;.</p>"));
+  const std::string note =
+      "Predictions were 0 % accurate in the mean, because they are made from rates of another machine, generic CPU.";
+  EXPECT_THAT(page, HasSubstr("<p class=\"note\">" + note + "</p>"));
+  EXPECT_THAT(jobs::summary_table(result), HasSubstr("\n" + note + "\ncpu: 1 problems"));
+}
+
+TEST(DemoReport, SaysWhereThisMachinesOwnPredictionsAreFarOff) {
+  jobs::demo_result result = made_up();
+  EXPECT_EQ(jobs::accuracy_note(result), "");
+  result.rows[2].predicted_seconds *= 2;
+  EXPECT_THAT(jobs::accuracy_note(result), HasSubstr("25 % accurate in the mean, far less than on an idle machine"));
+  EXPECT_THAT(jobs::accuracy_note(result), HasSubstr("Without the file of rates"));
+  result.known.source = "shipped";
+  EXPECT_THAT(jobs::accuracy_note(result), HasSubstr("sheaf machine --calibrate measures this machine."));
+  result.is_software = true;
+  EXPECT_THAT(jobs::accuracy_note(result), HasSubstr("a renderer in software shares the CPU"));
+  result.rows.clear();
+  EXPECT_EQ(jobs::accuracy_note(result), "");
+}
+
+TEST(DemoReport, HasRenderersInSoftwareLastAndApart) {
+  jobs::demo_result software = made_up();
+  software.backend = "opengl";
+  software.device = "llvmpipe";
+  software.is_software = true;
+  const std::string page = jobs::demo_page({software, made_up()});
+  const std::size_t heading = page.find("<h2>Renderers in software</h2>");
+  ASSERT_NE(heading, page.npos);
+  EXPECT_LT(page.find("<h2>cpu: "), heading);
+  EXPECT_GT(page.find("<h3>opengl: llvmpipe, a renderer in software, on the CPU</h3>"), heading);
+  EXPECT_THAT(page, HasSubstr("6 problems, every answer is right"));
+  EXPECT_THAT(jobs::demo_page({made_up()}), Not(HasSubstr("Renderers in software")));
 }
 
 TEST(DemoReport, SaysWhereNoPlainLoopIsTimed) {

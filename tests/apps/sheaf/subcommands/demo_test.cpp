@@ -36,7 +36,11 @@ TEST_F(CliDemo, EndsWithASummaryByFamilyAndWritesAPage) {
     EXPECT_NE(summary.find("\n" + std::string(family) + " "), std::string::npos) << summary;
   }
   EXPECT_TRUE(result.out.ends_with("problems, every answer is right\n\n")) << summary;
-  EXPECT_NE(folder.read("report.html").find("problems, every answer is right"), std::string::npos);
+  const std::string page = folder.read("report.html");
+  EXPECT_NE(page.find("problems, every answer is right"), std::string::npos);
+  EXPECT_NE(page.find("<svg class=\"plot\""), std::string::npos);
+  // Predictions of another machine are called that, and its rates are not drawn as this one's.
+  EXPECT_EQ(page.find("aria-label=\"Random reads"), std::string::npos);
 }
 
 TEST_F(CliDemo, PrintsADocumentWithRowsAndFamilies) {
@@ -81,7 +85,11 @@ TEST_F(CliDemo, PredictsFromTheRatesKeptInAFolder) {
   const std::string before = folder.read("kept/cpu-2-threads.json");
   const program_result result = run_sheaf(folder, "demo --size small --backend cpu --threads 2 --profiles kept --json");
   ASSERT_EQ(result.code, 0) << result.err;
-  EXPECT_EQ(nlohmann::json::parse(result.out)["backends"][0]["rates"], "rates kept as kept/cpu-2-threads.json");
+  const auto demo = nlohmann::json::parse(result.out)["backends"][0];
+  EXPECT_EQ(demo["rates"], "rates kept as kept/cpu-2-threads.json");
+  EXPECT_EQ(demo["rates_of_this_machine"], true);
+  EXPECT_EQ(demo["doubts"], nlohmann::json::array());
+  EXPECT_EQ(demo["software_renderer"], false);
   EXPECT_EQ(folder.read("kept/cpu-2-threads.json"), before);
 }
 
