@@ -72,7 +72,9 @@ void add_device_steps(call_cost& cost, const sort_shape& of, int ranks, const li
   const double exchange = link.exchange(sent_bytes(of, ranks) / whole_groups);
   const double sort = on_one.sort(static_cast<std::uint64_t>(static_cast<double>(mine) / whole_groups), key_bits);
   cost.add("exchange of the first group", exchange);
-  cost.add("sorts of groups, beside exchanges", sort + (whole_groups - 1) * std::max(exchange, sort));
+  // A sort may be infinite, of which 0 times is no number.
+  const double others = whole_groups > 1 ? (whole_groups - 1) * std::max(exchange, sort) : 0;
+  cost.add("sorts of groups, beside exchanges", sort + others);
   cost.add("messages", messages * link.message_seconds);
   cost.add("waits", waits * link.wait_seconds);
 }
