@@ -372,7 +372,7 @@ void add_scale_out(CLI::App& app, raw_options& raw, options& parsed) {
   scale_out->add_option("--transports", parsed.scale_out.transports, "between GPUs")
       ->delimiter(',')
       ->check(CLI::IsMember({"copies", "nccl"}))
-      ->capture_default_str();
+      ->default_str("copies");
   scale_out->add_option("--calls", parsed.scale_out.calls, "all unless given")
       ->delimiter(',')
       ->check(CLI::IsMember({"sort", "pairs", "records", "split", "gather", "scatter", "spmv", "cg"}));

@@ -67,9 +67,9 @@ bool run_solve(const context& ctx, const solve_request& request);
 /// What `sheaf-bench scale-out` is asked for.
 struct scale_out_request {
   bool is_requested = false;
-  int devices = 2;                                ///< GPUs of this machine from number 0 on, or ranks on the CPU
-  std::vector<std::string> transports{"copies"};  ///< between GPUs: copies, nccl
-  std::vector<std::string> calls;                 ///< empty: all
+  int devices = 2;                      ///< GPUs of this machine from number 0 on, or ranks on the CPU
+  std::vector<std::string> transports;  ///< between GPUs: copies, nccl; empty: copies
+  std::vector<std::string> calls;       ///< empty: all
   std::vector<std::uint64_t> rows{std::uint64_t{1} << 20, std::uint64_t{1} << 24, std::uint64_t{1} << 27};
   std::uint64_t rounds = 7;
   std::uint64_t iterations = 100;  ///< of conjugate gradient, whose time is divided by them
@@ -80,8 +80,9 @@ struct scale_out_request {
 
 /// Times calls between devices beside the same call on one of them with as many rows, in turn and in one run, and what
 /// the link between devices takes; prints rows with what a model made of these predicts, and compares answers with
-/// those of one device for all rows. @param are_named  a backend without so many devices is an error
-/// @throws error(backend_unavailable)
+/// those of one device for all rows. Says which rows are left out. @param are_named  a backend without so many devices
+/// is an error. @throws error(bad_argument) for a named backend, or transports, of which nothing can be measured;
+/// error(backend_unavailable)
 scale_out::results run_scale_out(const scale_out_request& request, std::span<const backend_kind> backends, int threads,
                                  bool are_named);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <chrono>
+#include <limits>
 
 #include "distributed/collectives.hpp"
 #include "distributed/exchange.hpp"
@@ -14,6 +15,11 @@ namespace {
 
 // Loads of short records by an H200 from another one's memory (movement/peers.cpp).
 constexpr double short_loads_per_second = 6.7e9;
+
+/// Where the link is slower, each load takes a sector of 32 bytes and its request of it. Computed, not measured.
+double short_loads(double bytes_per_second) noexcept {
+  return std::min(short_loads_per_second, bytes_per_second / (32 + 16));
+}
 
 /// The median seconds of some calls, each from when the ranks' last one is done.
 double median_seconds(const std::function<void()>& call) {
@@ -79,7 +85,7 @@ link_rates measured(group_state& state) {
       others * static_cast<double>(of_a_pair) / std::max(whole - rates.exchange_seconds, whole / 2);
   const std::vector<std::uint64_t> read = all_gather(state, shares_memory(state));
   if (state.is_on_device() && std::find(read.begin(), read.end(), 0U) == read.end()) {
-    rates.loads_per_second = short_loads_per_second;
+    rates.loads_per_second = short_loads(rates.bytes_per_second);
     rates.loaded_bytes_per_second = rates.bytes_per_second * loaded_share_of_link;
   }
   return rates;
@@ -87,17 +93,21 @@ link_rates measured(group_state& state) {
 
 }  // namespace
 
-link_rates usual_link(link_kind kind) noexcept {
+link_rates usual_link(link_kind kind, gpu_access access) noexcept {
   switch (kind) {
     // Two H200s of one host, docs/scale-out.md.
-    case link_kind::copies:
+    case link_kind::copies: {
+      // The bus is that of PCI Express 4 with 16 lanes, which nothing was measured on.
+      const double bytes_per_second = access == gpu_access::links ? 368e9 : 20e9;
+      const bool reads = access != gpu_access::through_host;
       return {.are_devices = true,
-              .bytes_per_second = 368e9,
+              .bytes_per_second = bytes_per_second,
               .exchange_seconds = 42e-6,
               .message_seconds = 5e-6,
               .wait_seconds = 12e-6,
-              .loads_per_second = short_loads_per_second,
-              .loaded_bytes_per_second = 368e9 * loaded_share_of_link};
+              .loads_per_second = reads ? short_loads(bytes_per_second) : 0,
+              .loaded_bytes_per_second = reads ? bytes_per_second * loaded_share_of_link : 0};
+    }
     case link_kind::nccl:
       return {.are_devices = true,
               .bytes_per_second = 262e9,
@@ -120,11 +130,11 @@ double call_cost::seconds() const noexcept {
 }
 
 int cheapest_ranks(int most, const std::function<double(int ranks)>& seconds) {
-  int best = 1;
-  double least = seconds(1);
-  for (int ranks = 2; ranks <= most; ++ranks) {
+  int best = most;
+  double least = std::numeric_limits<double>::infinity();
+  for (int ranks = 1; ranks <= most; ++ranks) {
     const double here = seconds(ranks);
-    if (here >= least) continue;
+    if (!(here < least)) continue;
     best = ranks;
     least = here;
   }
@@ -133,7 +143,7 @@ int cheapest_ranks(int most, const std::function<double(int ranks)>& seconds) {
 
 double chosen_seconds(const explanation& of) noexcept {
   const variant_estimate* const choice = of.choice();
-  return choice == nullptr ? 0 : choice->seconds;
+  return choice == nullptr ? std::numeric_limits<double>::infinity() : choice->seconds;
 }
 
 }  // namespace sheaf::distributed

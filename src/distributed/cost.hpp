@@ -32,8 +32,16 @@ enum class link_kind : std::uint8_t {
   nccl,     ///< between GPUs, over a communicator of NCCL
 };
 
-/// Rates that were measured once (docs/scale-out.md says where): for decisions before there is a group.
-link_rates usual_link(link_kind kind) noexcept;
+/// How GPUs of one host reach each other's memory.
+enum class gpu_access : std::uint8_t {
+  links,         ///< by links of their own, as NVLink
+  bus,           ///< over PCI Express
+  through_host,  ///< not at all: copies go through the host's memory, and kernels do not read it
+};
+
+/// Rates that were measured once (docs/scale-out.md says where): for decisions before there is a group. Rates of the
+/// bus are taken to be 20 GB/s. @param access  counts for copies
+link_rates usual_link(link_kind kind, gpu_access access = gpu_access::links) noexcept;
 
 /// The rates of a group, in some 20 ms. Collective; the same on all ranks. Takes 1 GiB of a device's memory, or 32 MiB
 /// of the host's.
@@ -55,13 +63,14 @@ class call_cost {
   std::vector<cost_term> terms_;
 };
 
-/// Of 1 to `most` ranks the number whose seconds(ranks) are least; of equals the fewest.
+/// Of 1 to `most` ranks the number whose seconds(ranks) are least; of equals the fewest. Where all are infinite it is
+/// `most`: the parts are least there.
 int cheapest_ranks(int most, const std::function<double(int ranks)>& seconds);
 
 /// The share of evenly spread rows that lie on other ranks.
 constexpr double share_of_others(int ranks) noexcept { return static_cast<double>(ranks - 1) / ranks; }
 
-/// The seconds that the planner predicts of its choice; 0 where no variant can run.
+/// The seconds that the planner predicts of its choice; infinite where no variant can run.
 double chosen_seconds(const explanation& of) noexcept;
 
 }  // namespace sheaf::distributed

@@ -1,6 +1,8 @@
 #include <sheaf/distributed/gpus.hpp>
 #include <sheaf/error.hpp>
 
+#include "distributed/devices/access.hpp"
+
 // In place of devices/ where the library has no CUDA backend.
 namespace sheaf::distributed {
 namespace {
@@ -18,6 +20,7 @@ std::vector<group> local_gpus(std::span<const int>, const limits&) { throw_no_cu
 void run_on_gpus(std::span<const int>, const limits&, const std::function<void(const group&)>&) {
   throw_no_cuda("run_on_gpus");
 }
+gpu_access access_between_gpus(int) noexcept { return gpu_access::links; }
 bool has_nccl() noexcept { return false; }
 // NOLINTBEGIN(performance-unnecessary-value-param): declared so, for who keeps them
 std::shared_ptr<transport> nccl_transport(const context&, std::shared_ptr<transport>, double) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "distributed/devices/access.hpp"
 #include "distributed/movement/cost.hpp"
 #include "distributed/sort/cost.hpp"
 #include "distributed/sparse/cost.hpp"
@@ -21,7 +22,7 @@ device_estimate estimated(const context& ctx, int most, Seconds seconds) {
   if (most < 1) throw error(error_code::bad_argument, fmt::format("an estimate on devices: {} of them", most));
   device_estimate all;
   for (int devices = 1; devices <= most; ++devices)
-    all.seconds.push_back(seconds(devices, usual_link(link_kind::copies)));
+    all.seconds.push_back(seconds(devices, usual_link(link_kind::copies, access_between_gpus(devices))));
   return all;
 }
 
@@ -30,13 +31,14 @@ system_shape shape_on(const matrix_size& of, int devices) noexcept {
   const auto ranks = static_cast<std::uint64_t>(devices);
   const std::uint64_t others = of.rows - of.rows / ranks;
   const std::uint64_t most = std::min(others, of.entries / ranks);
-  return {of.rows, of.entries, devices == 1 ? 0 : of.halo > 0 ? std::min(of.halo, most) : most};
+  return {of.rows, of.entries, devices == 1 ? 0 : of.halo > 0 ? std::min(of.halo, most) : most, of.is_prepared};
 }
 
 }  // namespace
 
 int device_estimate::worth() const noexcept {
-  return static_cast<int>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin()) + 1;
+  return cheapest_ranks(static_cast<int>(seconds.size()),
+                        [&](int devices) { return seconds[static_cast<std::size_t>(devices) - 1]; });
 }
 
 device_estimate explain_sort_on_devices(const context& ctx, const sort_size& of, int most) {

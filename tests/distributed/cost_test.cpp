@@ -1,6 +1,9 @@
 #include "distributed/cost.hpp"
 
 #include <bit>
+#include <limits>
+
+#include <sheaf/distributed/worth.hpp>
 
 #include "distributed/movement/cost.hpp"
 #include "distributed/ranks.hpp"
@@ -52,6 +55,30 @@ TEST(CostOfRanks, FewestOfEqualNumbersAreTaken) {
   EXPECT_EQ(cheapest_ranks(4, [](int ranks) { return 1.0 / ranks; }), 4);
   EXPECT_EQ(cheapest_ranks(4, [](int ranks) { return ranks == 2 || ranks == 3 ? 1.0 : 2.0; }), 2);
   EXPECT_EQ(cheapest_ranks(1, [](int) { return 1.0; }), 1);
+}
+
+TEST(CostOfRanks, WhereNoneCanDoItAllAreTaken) {
+  const double never = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(cheapest_ranks(4, [&](int) { return never; }), 4);
+  EXPECT_EQ(cheapest_ranks(4, [&](int ranks) { return ranks == 3 ? 1.0 : never; }), 3);
+  EXPECT_EQ((device_estimate{{never, never, never}}).worth(), 3);
+  EXPECT_EQ((device_estimate{{never, 2, 1}}).worth(), 3);
+  EXPECT_EQ((device_estimate{{never, 1, 1}}).worth(), 2);
+  EXPECT_EQ(chosen_seconds({}), never);
+  // Steps that never end make a call that does not, whatever it is made of.
+  const auto endless = [&](std::uint64_t, std::uint64_t) { return never; };
+  const sort_steps sorts{[&](std::uint64_t, std::uint32_t) { return never; }, [&](std::uint64_t) { return never; }};
+  for (const link_rates& link : {devices(), host()}) {
+    for (const int ranks : {1, 2, 3}) {
+      for (const std::uint64_t rows : {1 << 10, 1 << 22})
+        EXPECT_EQ(sort_cost(keys(rows), ranks, {}, sorts, link).seconds(), never);
+      movement_steps moves = linear_movement();
+      moves.move = endless;
+      EXPECT_EQ(movement_cost({1000, 1000, 8, false}, ranks, {}, moves, link, false).seconds(), never);
+      EXPECT_EQ(product_cost(ranks, {1000, 7000, 0}, {never, never}, link).seconds(), never);
+      EXPECT_EQ(iteration_cost(ranks, {1000, 7000, 0}, {never, never}, link).seconds(), never);
+    }
+  }
 }
 
 TEST(CostOfRanks, OneRankTakesTheCallOfOne) {
@@ -147,6 +174,18 @@ TEST(CostOfRanks, HalosTravelBesideProducts) {
   EXPECT_NEAR(product_cost(2, wide, {1e-3, 2e-3}, devices()).seconds(), 5e-6 + 8e-3 + 50e-6, 1e-9);
 }
 
+TEST(CostOfRanks, ProductsMayPrepareFirst) {
+  system_shape shape{2'000'000, 14'000'000, 10'000};
+  const system_steps steps{1e-3, 2e-3, 4e-3};
+  const double prepared = product_cost(2, shape, steps, devices()).seconds();
+  shape.is_prepared = false;
+  const call_cost cost = product_cost(2, shape, steps, devices());
+  EXPECT_NEAR(cost.seconds() - prepared, 4e-3 + 9 * 10e-6 + 50e-6 + 10'000 * 4 / (100 * gigabyte) + 6 * 5e-6, 1e-9);
+  EXPECT_NEAR(product_cost(1, shape, steps, devices()).seconds(), 5e-3 + 9 * 10e-6, 1e-12);
+  const context ctx = context::cpu(1);
+  EXPECT_GT(planned_steps(ctx, shape, 1).inspection, planned_steps(ctx, shape, 2).inspection);
+}
+
 TEST(CostOfRanks, IterationsBringSumsOfBlocksToAll) {
   const system_shape shape{256 * 10'000, 0, 0};
   const call_cost cost = iteration_cost(2, shape, {1e-3, 3e-3}, devices());
@@ -174,6 +213,30 @@ TEST(CostOfRanks, LinksHaveRates) {
     EXPECT_EQ(usual.are_devices, kind != link_kind::threads);
   }
   EXPECT_LT(usual_link(link_kind::copies).exchange(1e6), usual_link(link_kind::nccl).exchange(1e6));
+}
+
+TEST(CostOfRanks, GpusWithoutLinksOfTheirOwnAreSlower) {
+  const link_rates linked = usual_link(link_kind::copies, gpu_access::links);
+  const link_rates bus = usual_link(link_kind::copies, gpu_access::bus);
+  const link_rates apart = usual_link(link_kind::copies, gpu_access::through_host);
+  EXPECT_GT(linked.bytes_per_second, 10 * bus.bytes_per_second);
+  EXPECT_GT(linked.loads_per_second, bus.loads_per_second);
+  EXPECT_GT(bus.loads_per_second, 0);
+  EXPECT_EQ(apart.loads_per_second, 0);
+  EXPECT_LE(bus.loads_per_second * 8, bus.bytes_per_second);
+  // Sorts of an H200, some 10 G numbers of 8 bytes a second.
+  const sort_steps sorts{
+      [](std::uint64_t rows, std::uint32_t bits) { return 1e-10 * static_cast<double>(rows) * bits / 64; }, {}};
+  const auto best = [&](const link_rates& link) {
+    return cheapest_ranks(2, [&](int ranks) { return sort_cost(keys(1 << 26), ranks, {}, sorts, link).seconds(); });
+  };
+  EXPECT_EQ(best(linked), 2);
+  EXPECT_EQ(best(bus), 1);
+  EXPECT_EQ(best(apart), 1);
+  // Long records are loaded where kernels read them, and sent elsewhere.
+  const movement_shape gather{1 << 24, 1 << 24, 128, false};
+  EXPECT_TRUE(loads_from_peers(gather, bus));
+  EXPECT_FALSE(loads_from_peers(gather, apart));
 }
 
 TEST(CostOfRanks, MeasuredLinksAreThoseOfAllRanks) {

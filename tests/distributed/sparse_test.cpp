@@ -7,6 +7,7 @@
 #include "distributed/matrices.hpp"
 #include "distributed/ranks.hpp"
 #include "distributed/state.hpp"
+#include "support/failing_memory.hpp"
 
 namespace sheaf::tests::distributed_sparse_test {
 namespace {
@@ -107,6 +108,33 @@ TEST(DistributedSpmv, MultipliesInteriorRowsWhileTheHaloTravels) {
     EXPECT_EQ(found.halo, 100 * sides);
     EXPECT_EQ(found.sent, 100 * sides);
     EXPECT_GE(found.interior_rows, mine.rows() - 512);
+  });
+}
+
+TEST(DistributedSpmv, KeepsOfTheHaloOnlyWhatOthersAskFor) {
+  on_ranks_both_ways([](const group& ranks) {
+    // A permutation, so that every entry is a column of its own, and most are of other ranks.
+    const std::uint64_t n = 40000;
+    const layout rows = layout::even(n, ranks.size());
+    const std::uint64_t count = rows.count(ranks.rank());
+    std::vector<std::uint64_t> begins(count + 1);
+    std::vector<std::uint32_t> column(count);
+    for (std::uint64_t r = 0; r < count; ++r) {
+      begins[r + 1] = r + 1;
+      column[r] = static_cast<std::uint32_t>((rows.begin(ranks.rank()) + r) * 7919 % n);
+    }
+    const std::vector<double> value(count, 1.5);
+    failing_memory memory(ranks.local());
+    context ctx = ranks.local();
+    ctx.use(memory.resource());
+    {
+      const auto prepared = distributed::prepare_spmv(ranks, csr_view(count, n, begins, column, value), rows, rows);
+      const distributed::spmv_preparation found = prepared.report();
+      ASSERT_TRUE(ranks.size() == 1 || found.halo > count / 4);
+      // Columns written anew, places that others ask for, and own columns that rows beside the halo have.
+      EXPECT_LE(memory.bytes, 4 * count + 4 * found.sent + 8 * (count - found.halo) + 1024);
+    }
+    ctx.use(memory.under);
   });
 }
 

@@ -21,6 +21,11 @@ foreach(devices IN ITEMS 2 3)
 endforeach()
 run_scale_out(0 "^[^\n]*threads[^\n]*\nsort_keys/uniform/r8/u64/n=1024 [^\n]*\n( [^\n]*\n)*model: [^\n]*\n$" --backend cpu
   --threads 2 --log2-sizes 10 --rounds 1 --calls sort)
+# What would be ignored is refused, and what is left out is said.
+run_scale_out(2 "not of --backend opengl" --backend opengl)
+run_scale_out(2 "--transports is for GPUs" --backend cpu --transports nccl)
+run_scale_out(0 "gather of records of 1024 bytes: left out" --backend cpu --threads 2 --log2-sizes 4 --rounds 1 --calls
+  gather)
 run_scale_out(2 "--devices" --devices 1)
 run_scale_out(2 "--calls" --calls fly)
 run_scale_out(2 "2\\^1000 records are too many" --log2-sizes 1000)

@@ -1,6 +1,8 @@
 #include "apps/sheaf/ranks/devices.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <numeric>
@@ -12,6 +14,7 @@
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/ranks/process.hpp"
 #include "core/backends.hpp"
+#include "distributed/cost.hpp"
 #include "distributed/state.hpp"
 #include "primitives/ranks/steps.hpp"
 
@@ -45,46 +48,70 @@ void require_options_of_devices(const common_options& common) {
   if (common.threads != 0) primitives::refuse("--threads is for the CPU, not for --devices");
 }
 
-int devices_worth(const distributed::device_estimate& estimate, const sized_call& call, std::uint64_t free_bytes) {
-  const int most = static_cast<int>(estimate.seconds.size());
-  int best = 0;
-  for (int devices = 1; devices <= most; ++devices) {
-    if (call.bytes_on_each(devices) > free_bytes) continue;
-    const auto seconds_on = [&](int count) { return estimate.seconds[static_cast<std::size_t>(count) - 1]; };
-    if (best == 0 || seconds_on(devices) < seconds_on(best)) best = devices;
-  }
-  return best == 0 ? most : best;
+int devices_worth(const distributed::device_estimate& estimate, const sized_call& call,
+                  const std::function<std::uint64_t(int devices)>& free_bytes) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  double least = never;
+  return distributed::cheapest_ranks(static_cast<int>(estimate.seconds.size()), [&](int devices) {
+    const double seconds = estimate.seconds[static_cast<std::size_t>(devices) - 1];
+    if (!(seconds < least) || call.bytes_on_each(devices) > free_bytes(devices)) return never;
+    return least = seconds;
+  });
 }
 
 namespace {
+
+/// Of the first GPUs, the least memory that is free on one, asked once of each.
+class free_memory {
+ public:
+  std::uint64_t least(int devices) {
+    while (of_first_.size() < static_cast<std::size_t>(devices)) {
+      const context ctx = context::cuda(static_cast<int>(of_first_.size()));
+      const std::uint64_t free = primitives::routing_steps_of(backend_kind::cuda).free_bytes(ctx);
+      of_first_.push_back(of_first_.empty() ? free : std::min(of_first_.back(), free));
+    }
+    return of_first_[static_cast<std::size_t>(devices) - 1];
+  }
+  bool is_known(int devices) const noexcept { return of_first_.size() >= static_cast<std::size_t>(devices); }
+
+ private:
+  std::vector<std::uint64_t> of_first_;
+};
+
+void print_prediction(const common_options& common, const distributed::device_estimate& estimate,
+                      const sized_call& call, free_memory& memory, int taken) {
+  for (int k = 1; k <= static_cast<int>(estimate.seconds.size()); ++k) {
+    const std::uint64_t bytes = call.bytes_on_each(k);
+    const bool is_too_long = memory.is_known(k) && bytes > memory.least(k);
+    fmt::print(stderr, "{}: {} GPU{}: predicted {}{}{}\n", common.command_name, k, k == 1 ? "" : "s",
+               seconds_text(estimate.seconds[static_cast<std::size_t>(k) - 1]),
+               is_too_long
+                   ? fmt::format("; takes {} of {} that are free", bytes_text(bytes), bytes_text(memory.least(k)))
+                   : "",
+               k == taken ? ", taken" : "");
+  }
+}
 
 /// The first GPUs, as many as the call is worth.
 std::vector<int> devices_of_all(const common_options& common, int count, const call_sizes& sizes) {
   std::vector<int> devices(static_cast<std::size_t>(count));
   std::iota(devices.begin(), devices.end(), 0);
   if (count == 1 || !sizes) return devices;
-  std::optional<sized_call> call;
-  distributed::device_estimate estimate;
-  std::optional<context> first;
+  const auto all_because = [&](std::string_view reason) {
+    if (common.verbose) fmt::print(stderr, "{}: all {} GPUs: {}\n", common.command_name, count, reason);
+    return devices;
+  };
   try {
-    call = sizes();
-    if (!call) return devices;
-    first.emplace(context::cuda(0));
-    estimate = call->explain(*first, count);
-  } catch (const std::exception&) {
-    return devices;  // what is wrong ranks find, too, and say it in their words
-  }
-  const std::uint64_t free_bytes = primitives::routing_steps_of(backend_kind::cuda).free_bytes(*first);
-  devices.resize(static_cast<std::size_t>(devices_worth(estimate, *call, free_bytes)));
-  if (!common.verbose) return devices;
-  for (int k = 1; k <= count; ++k) {
-    const std::uint64_t bytes = call->bytes_on_each(k);
-    fmt::print(stderr, "{}: {} GPU{}: predicted {}{}{}\n", common.command_name, k, k == 1 ? "" : "s",
-               seconds_text(estimate.seconds[static_cast<std::size_t>(k) - 1]),
-               bytes > free_bytes
-                   ? fmt::format("; takes {} of {} that are free", bytes_text(bytes), bytes_text(free_bytes))
-                   : "",
-               k == static_cast<int>(devices.size()) ? ", taken" : "");
+    const std::optional<sized_call> call = sizes();
+    if (!call) return all_because("the sizes are known only once the whole input is read");
+    const distributed::device_estimate estimate = call->explain(context::cuda(0), count);
+    free_memory memory;
+    const int taken = devices_worth(estimate, *call, [&](int k) { return memory.least(k); });
+    if (common.verbose) print_prediction(common, estimate, *call, memory, taken);
+    devices.resize(static_cast<std::size_t>(taken));
+  } catch (const std::exception& thrown) {
+    // What is wrong ranks find, too, and say it in their words.
+    return all_because(fmt::format("nothing is predicted: {}", thrown.what()));
   }
   return devices;
 }

@@ -28,7 +28,10 @@ struct sized_call {
 using call_sizes = std::function<std::optional<sized_call>()>;
 
 /// On how many GPUs a call takes least, of those on which its arrays fit; all where they fit on none.
-int devices_worth(const distributed::device_estimate& estimate, const sized_call& call, std::uint64_t free_bytes);
+/// @param free_bytes  memory that is free on the fullest of the first so many GPUs. It is not asked about more of them
+/// than are worth it: to ask a GPU begins work on it.
+int devices_worth(const distributed::device_estimate& estimate, const sized_call& call,
+                  const std::function<std::uint64_t(int devices)>& free_bytes);
 
 /// Ranks on the GPUs that --devices names; of all GPUs, on so many of the first as are worth it.
 /// @throws error(backend_unavailable) where there is no such device

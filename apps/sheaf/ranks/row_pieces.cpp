@@ -15,10 +15,10 @@ constexpr std::uint64_t piece_bytes = std::uint64_t{4} << 20;
 
 /// Calls work(first, number) for parts of rows, by a few threads: one copies a fraction of what a link carries.
 template <class Work>
-void share(const distributed::group& ranks, std::uint64_t rows, std::uint64_t width, Work work) {
+void share(int most, std::uint64_t rows, std::uint64_t width, Work work) {
   constexpr std::uint64_t most_threads = 8;
   constexpr std::uint64_t bytes_of_thread = std::uint64_t{256} << 10;
-  const std::uint64_t threads = std::min<std::uint64_t>(most_threads, static_cast<std::uint64_t>(host_threads(ranks)));
+  const std::uint64_t threads = std::min(most_threads, static_cast<std::uint64_t>(most));
   const std::uint64_t parts = std::clamp<std::uint64_t>(rows * width / bytes_of_thread, 1, threads);
   core::for_each_task(parts, threads, [&](std::uint64_t part) {
     const std::uint64_t first = rows / parts * part + std::min(part, rows % parts);
@@ -30,8 +30,9 @@ void share(const distributed::group& ranks, std::uint64_t rows, std::uint64_t wi
 /// Two pieces of page-locked memory, whose copies are over when it ends.
 class piece_pair {
  public:
-  piece_pair(const distributed::group& ranks, const records& rows)
-      : state_(ranks.local().state()),
+  /// @param rows  1 or more
+  piece_pair(core::context_state& state, const records& rows)
+      : state_(state),
         width_(rows.record_bytes),
         rows_(std::clamp<std::uint64_t>(piece_bytes / width_, 1, rows.count)),
         memory_(state_.staging_memory(2 * rows_ * width_)) {}
@@ -60,36 +61,37 @@ class piece_pair {
 
 void load_rows(const distributed::group& ranks, records to, const piece_work& read) {
   if (to.count == 0) return;
-  if (!jobs::works_in_place(ranks.local())) return load_in_pieces(ranks, to, read);
+  if (!jobs::works_in_place(ranks.local())) return load_in_pieces(ranks.local().state(), host_threads(ranks), to, read);
   const std::uint64_t width = to.record_bytes;
-  share(ranks, to.count, width,
+  share(host_threads(ranks), to.count, width,
         [&](std::uint64_t first, std::uint64_t number) { read(first, number, to.data + first * width); });
 }
 
-void load_in_pieces(const distributed::group& ranks, records to, const piece_work& read) {
+void load_in_pieces(core::context_state& state, int threads, records to, const piece_work& read) {
+  if (to.count == 0) return;
   const std::uint64_t width = to.record_bytes;
-  core::context_state& state = ranks.local().state();
-  const piece_pair pieces(ranks, to);
+  const piece_pair pieces(state, to);
   for (std::uint64_t first = 0, piece = 0; first < to.count; first += pieces.rows(), ++piece) {
     const std::uint64_t number = std::min(pieces.rows(), to.count - first);
     std::byte* const at = pieces.at(piece);
-    share(ranks, number, width,
+    share(threads, number, width,
           [&](std::uint64_t begin, std::uint64_t count) { read(first + begin, count, at + begin * width); });
     state.finish_copies();  // of the piece before, whose memory is next
     state.queue_copy(to.data + first * width, at, number * width);
   }
+  state.finish_copies();  // of the last piece, so that its failure is thrown
 }
 
 void store_rows(const distributed::group& ranks, records from, const piece_work& write) {
   if (from.count == 0) return;
-  if (!jobs::works_in_place(ranks.local())) return store_in_pieces(ranks, from, write);
+  if (!jobs::works_in_place(ranks.local())) return store_in_pieces(ranks.local().state(), from, write);
   write(0, from.count, from.data);
 }
 
-void store_in_pieces(const distributed::group& ranks, records from, const piece_work& write) {
+void store_in_pieces(core::context_state& state, records from, const piece_work& write) {
+  if (from.count == 0) return;
   const std::uint64_t width = from.record_bytes;
-  core::context_state& state = ranks.local().state();
-  const piece_pair pieces(ranks, from);
+  const piece_pair pieces(state, from);
   const auto number_at = [&](std::uint64_t first) { return std::min(pieces.rows(), from.count - first); };
   const auto queue = [&](std::uint64_t first, std::uint64_t piece) {
     if (first < from.count) state.queue_copy(pieces.at(piece), from.data + first * width, number_at(first) * width);

@@ -20,9 +20,10 @@ void load_rows(const distributed::group& ranks, records to, const piece_work& re
 /// The reverse. @param write  takes rows from host memory, one piece behind the other, and may change them there
 void store_rows(const distributed::group& ranks, records from, const piece_work& write);
 
-// What both do where a rank works on a device; on the CPU it comes to the same.
-void load_in_pieces(const distributed::group& ranks, records to, const piece_work& read);
-void store_in_pieces(const distributed::group& ranks, records from, const piece_work& write);
+// What both do where a rank works on a device, by the copies of its context. They throw what these throw, and all
+// copies are over when they end. @param threads  that read, at most
+void load_in_pieces(core::context_state& state, int threads, records to, const piece_work& read);
+void store_in_pieces(core::context_state& state, records from, const piece_work& write);
 
 /// Bytes of the host where a rank's calls reach them: themselves on the CPU, else a copy on the device.
 class sent_bytes {

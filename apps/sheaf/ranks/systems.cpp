@@ -304,7 +304,12 @@ jobs::nas_answer run_nas_on_ranks(const group& ranks, const jobs::nas_class& of,
 }  // namespace
 
 void spmv_on_ranks(const spmv_on_ranks_options& options, const rank_threads& threads) {
-  const auto sizes = [&] { return size_of_matrix(options.matrix, distributed::explain_spmv_on_devices); };
+  const auto sizes = [&] {
+    return size_of_matrix(options.matrix, [](const context& ctx, distributed::matrix_size of, int most) {
+      of.is_prepared = false;
+      return distributed::explain_spmv_on_devices(ctx, of, most);
+    });
+  };
   work_on_ranks(options.common, threads, sizes, [&](const group& ranks) {
     options.narrow ? multiply_on_ranks<float>(options, ranks) : multiply_on_ranks<double>(options, ranks);
   });

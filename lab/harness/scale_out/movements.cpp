@@ -103,12 +103,18 @@ void run_movement(const stage& on, const movement_terms& of) {
   const context& ctx = on.ctx();
   const std::uint64_t rows = of.width == 8 ? on.rows_of_device : on.rows_of_device * 16 / of.width;
   const std::uint64_t all = rows * on.size();
-  if (rows == 0 || all > ~std::uint32_t{0}) return;
+  const char* const call = of.is_scatter ? "scatter" : "gather";
+  if (rows == 0 || all > ~std::uint32_t{0}) {
+    if (on.is_first() && !of.is_prepared) {
+      fmt::print(stderr, "sheaf-bench: scale-out: {} of records of {} bytes: left out: {}\n", call, of.width,
+                 rows == 0 ? "a device has none of them" : fmt::format("there are {}, and indices are u32", all));
+    }
+    return;
+  }
   const movement_arrays mine(ctx, of, rows, on.first(rows), all);
   const movement_arrays own(ctx, of, rows, 0, rows);
   const auto where = distributed::layout::even(all, on.ranks.size());
-  trial t{.problem = fmt::format("{}/{}/r{}/u32/n={}", of.is_scatter ? "scatter" : "gather",
-                                 of.is_scatter ? "permutation" : "uniform", of.width, rows),
+  trial t{.problem = fmt::format("{}/{}/r{}/u32/n={}", call, of.is_scatter ? "permutation" : "uniform", of.width, rows),
           .is_prepared = of.is_prepared};
   const auto prepare = [&](auto make) { return std::make_shared<decltype(make())>(make()); };
   if (of.is_prepared && of.is_scatter) {

@@ -1,15 +1,27 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <sheaf/distributed/gpus.hpp>
 
 #include "core/backends.hpp"
 #include "lab/harness/scale_out/trial.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::bench {
 namespace scale_out {
 namespace {
 
+/// Refuses what would be ignored.
+void require_measurable(const scale_out_request& request, std::span<const backend_kind> named) {
+  if (std::ranges::find(named, backend_kind::opengl) != named.end())
+    primitives::refuse("scale-out: calls between devices are of cpu and cuda, not of --backend opengl");
+  if (!request.transports.empty() && std::ranges::find(named, backend_kind::cuda) == named.end())
+    primitives::refuse("scale-out: --transports is for GPUs, not for --backend cpu");
+}
+
 std::vector<place> places_of(const scale_out_request& request, backend_kind backend) {
   if (backend == backend_kind::cpu) return {{backend, request.devices, distributed::link_kind::threads}};
+  if (request.transports.empty()) return {{backend, request.devices, distributed::link_kind::copies}};
   std::vector<place> places;
   for (const std::string& transport : request.transports) {
     const bool is_nccl = transport == "nccl";
@@ -44,6 +56,7 @@ bool scale_out_request::wants(std::string_view call) const {
 
 scale_out::results run_scale_out(const scale_out_request& request, std::span<const backend_kind> backends, int threads,
                                  bool are_named) {
+  if (are_named) scale_out::require_measurable(request, backends);
   scale_out::results found;
   for (const backend_kind backend : backends) {
     if (backend == backend_kind::opengl) continue;

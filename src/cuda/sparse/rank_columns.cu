@@ -107,12 +107,12 @@ __global__ void __launch_bounds__(block_threads)
   bool is_remote = false;
   for_columns_of<Column>(rows, offset_at<Offset>(rows, range.first), offset_at<Offset>(rows, range.end),
                          [&](std::uint64_t, std::uint64_t column) {
-                           if (column - rows.first_column < rows.own_columns) return;
-                           if (column < rows.column_limit) {
+                           // First: a negative column, whose sign is not extended, may look like one of the rank's.
+                           if (column >= rows.column_limit) {
+                             found->faults = 1;
+                           } else if (column - rows.first_column >= rows.own_columns) {
                              is_remote = true;
                              set_bit(remote, column);
-                           } else {
-                             found->faults = 1;
                            }
                          });
   const bool one_is_remote = __syncthreads_or(is_remote);

@@ -40,6 +40,8 @@ class device_routing {
 
   /// Places of this rank's rows that all ranks ask for, in the order of ranks.
   index_span requested() const noexcept { return {requested_->data(), requested_count(), number_}; }
+  /// The memory of these places, once they are known, for whoever needs nothing else of the list any more.
+  message_buffer take_requested() noexcept { return std::move(*requested_); }
   std::uint64_t requested_count() const noexcept { return requested_begins_.back(); }
   std::uint64_t entries() const noexcept { return count_; }
   std::uint64_t asked_count() const noexcept { return asked_begins_.back(); }

@@ -29,6 +29,8 @@ class routing {
 
   /// Places of this rank's rows that all ranks ask for, in the order of ranks.
   index_span requested() const noexcept;
+  /// The memory of these places, once they are known, for whoever needs nothing else of the list any more.
+  message_buffer take_requested() noexcept { return std::move(*requested_); }
   std::uint64_t requested_count() const noexcept { return requested_begins_.back(); }
   std::uint64_t entries() const noexcept { return count_; }
   /// Entries that are good.

@@ -107,7 +107,9 @@ double seconds_of_group(const sort_shape& of, double rows, const sort_steps& on_
   const std::uint32_t bits = layout_of(of.key).bits;
   if (bits <= counted_bits) return on_one.stream(2 * n * of.moved_bytes());
   const double whole = on_one.sort(n, bits);
-  return are_sorted_in_parts(of) ? std::max(whole - on_one.sort(n, bits_of_a_pass), whole / 2) : whole;
+  // A sort that cannot run takes for ever, and infinity less infinity is no number.
+  if (!are_sorted_in_parts(of) || !std::isfinite(whole)) return whole;
+  return std::max(whole - on_one.sort(n, bits_of_a_pass), whole / 2);
 }
 
 /// The steps of sort_by_parts(), in their order.

@@ -9,17 +9,19 @@ struct system_shape {
   std::uint64_t rows = 0;     ///< of all ranks
   std::uint64_t entries = 0;  ///< of all ranks
   std::uint64_t halo = 0;     ///< values of x that a rank takes of others, at most; spmv_preparation::halo
+  bool is_prepared = true;    ///< else a product prepares first, as a call of spmv() does
 };
 
 /// What the steps take on one rank alone: on so many rows whose columns are all its own, by the variants that ranks
 /// take.
 struct system_steps {
-  double product = 0;    ///< prepared
-  double iteration = 0;  ///< of conjugate gradient
+  double product = 0;     ///< prepared
+  double iteration = 0;   ///< of conjugate gradient
+  double inspection = 0;  ///< of a preparation, all but what ranks tell each other
 };
 system_steps planned_steps(const context& ctx, const system_shape& of, int ranks);
 
-/// A prepared product.
+/// A product, and its preparation unless there is one.
 call_cost product_cost(int ranks, const system_shape& of, const system_steps& on_one, const link_rates& link);
 /// An iteration of conjugate gradient.
 call_cost iteration_cost(int ranks, const system_shape& of, const system_steps& on_one, const link_rates& link);

@@ -190,16 +190,17 @@ void matrix_part::ask_for(group_state& state, const column_list& halo, std::uint
     requested_ = way.requested();
     requested_begins_.assign(way.requested_begins().begin(), way.requested_begins().end());
     asked_begins_.assign(way.asked_begins().begin(), way.asked_begins().end());
+    requested_memory_.emplace(way.take_requested());
   };
   halo_ = halo.count;
   if (state.goes_by_primitives) {
     const std::vector<std::uint64_t> counts = all_gather(state, halo.count);
     const device_owners owners(state, columns_, *std::max_element(counts.begin(), counts.end()));
-    device_way_ = std::make_unique<device_routing>(state, owners, list_part{halo.span(), 0}, call, wording);
-    keep(*device_way_);
+    device_routing way(state, owners, list_part{halo.span(), 0}, call, wording);
+    keep(way);
   } else {
-    way_ = std::make_unique<routing>(state, owner_finder(columns_), list_part{halo.span(), 0}, call, wording);
-    keep(*way_);
+    routing way(state, owner_finder(columns_), list_part{halo.span(), 0}, call, wording);
+    keep(way);
   }
   halo_below_ = asked_begins_[static_cast<std::size_t>(rank_)];
 }

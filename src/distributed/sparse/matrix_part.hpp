@@ -72,10 +72,8 @@ class matrix_part {
   std::uint64_t halo_ = 0;        ///< columns of other ranks that rows have
   std::uint64_t halo_below_ = 0;  ///< those of lower ranks
   column_list own_;               ///< columns of this rank that rows of the boundary have, counted from its first
-  /// How other ranks are asked for values of x: by loops over the host's memory, or by primitives.
-  std::unique_ptr<routing> way_;
-  std::unique_ptr<device_routing> device_way_;
-  index_span requested_;  ///< of x, by all other ranks
+  index_span requested_;          ///< of x, by all other ranks
+  std::optional<message_buffer> requested_memory_;  ///< all that stays of the inspected list
   std::vector<std::uint64_t> requested_begins_;
   std::vector<std::uint64_t> asked_begins_;
   buffer local_columns_;

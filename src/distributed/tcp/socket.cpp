@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
@@ -133,8 +134,10 @@ tcp_socket tcp_socket::listening(std::uint16_t port) {
 
 namespace {
 
-/// 0: connected; else why not.
+/// 0: connected; else why not. Where nothing answers, as behind a filter, it is over in two seconds, which is also when
+/// a lost packet has been sent again: other addresses have their turn.
 int connect_within(int descriptor, const addrinfo& to, const deadline& until) {
+  const deadline turn(2);
   if (connect(descriptor, to.ai_addr, to.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
   for (;;) {
@@ -146,8 +149,17 @@ int connect_within(int descriptor, const addrinfo& to, const deadline& until) {
       getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &result, &length);
       return result;
     }
-    if (until.is_over()) return ETIMEDOUT;
+    if (turn.is_over() || until.is_over()) return ETIMEDOUT;
   }
+}
+
+/// Those of IPv4 come first: a rank is told to others by the address from which it came here, and of a job's hosts more
+/// reach each other by IPv4.
+std::vector<const addrinfo*> in_order(const addrinfo* first) {
+  std::vector<const addrinfo*> all;
+  for (const addrinfo* at = first; at != nullptr; at = at->ai_next) all.push_back(at);
+  std::ranges::stable_partition(all, [](const addrinfo* at) { return at->ai_family == AF_INET; });
+  return all;
 }
 
 }  // namespace
@@ -157,7 +169,7 @@ tcp_socket tcp_socket::connected(const std::string& host, std::uint16_t port, co
     // A name may come to be known while others start.
     const addresses to(host, port);
     if (to.result != 0) why = gai_strerror(to.result);
-    for (const addrinfo* at = to.first; at != nullptr; at = at->ai_next) {
+    for (const addrinfo* const at : in_order(to.first)) {
       tcp_socket made(::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
       if (!made.is_open()) {
         if (errno != EAFNOSUPPORT) fail("no socket: " + reason());
@@ -198,6 +210,19 @@ std::string tcp_socket::peer_address() const {
   IN6_IS_ADDR_V4MAPPED(&address) ? inet_ntop(AF_INET, address.s6_addr + 12, text.data(), text.size())
                                  : inet_ntop(AF_INET6, &address, text.data(), text.size());
   return text.data();
+}
+
+bool tcp_socket::is_from_this_host() const noexcept {
+  const in6_addr here = end_point(descriptor_, getsockname).bytes();
+  const in6_addr there = end_point(descriptor_, getpeername).bytes();
+  const bool is_loopback =
+      IN6_IS_ADDR_V4MAPPED(&there) ? there.s6_addr[12] == IN_LOOPBACKNET : IN6_IS_ADDR_LOOPBACK(&there);
+  return is_loopback || std::memcmp(&here, &there, sizeof here) == 0;
+}
+
+bool is_link_local(const std::string& address) noexcept {
+  in6_addr bytes{};
+  return inet_pton(AF_INET6, address.c_str(), &bytes) == 1 && IN6_IS_ADDR_LINKLOCAL(&bytes);
 }
 
 std::int64_t tcp_socket::send(const void* data, std::uint64_t bytes) const noexcept {

@@ -40,7 +40,8 @@ class tcp_socket {
   /// Listens on all addresses, of IPv4 and, where the host has it, of IPv6. @param port  0: any. @throws
   /// error(device_failure)
   static tcp_socket listening(std::uint16_t port);
-  /// Asks again until somebody listens there. @throws error(device_failure) at the deadline
+  /// Asks again until somebody listens there: all addresses of the host in turn, two seconds at most each. @throws
+  /// error(device_failure) at the deadline
   static tcp_socket connected(const std::string& host, std::uint16_t port, const deadline& until);
   /// Somebody who came; not open where nobody has.
   tcp_socket accepted() const noexcept;
@@ -48,8 +49,10 @@ class tcp_socket {
   bool is_open() const noexcept { return descriptor_ >= 0; }
   bool has_met_itself() const noexcept;
   std::uint16_t port() const noexcept;
-  /// Without the zone of an address that counts on one link alone.
+  /// Without the zone of a link-local address, which counts on this host alone.
   std::string peer_address() const;
+  /// Whether the other end is on this host: at a loopback address, or at the one that this end has.
+  bool is_from_this_host() const noexcept;
 
   /// Bytes that went, 0 to `bytes`. Below 0: the connection has ended.
   std::int64_t send(const void* data, std::uint64_t bytes) const noexcept;
@@ -61,5 +64,8 @@ class tcp_socket {
  private:
   int descriptor_ = -1;
 };
+
+/// Whether an address is one of IPv6 that hosts of one link use alone, each with a zone of its own.
+bool is_link_local(const std::string& address) noexcept;
 
 }  // namespace sheaf::distributed

@@ -319,6 +319,16 @@ class visitors {
   throw error(error_code::bad_argument, fmt::format("tcp_transport: rank {} has come twice", rank));
 }
 
+/// Whether other ranks than 0 connect to this one: those behind it do.
+bool is_sought(const hello& of) noexcept { return of.rank + 1 < of.size; }
+
+[[noreturn]] void throw_link_local(int rank, const std::string& address) {
+  throw error(error_code::device_failure,
+              fmt::format("tcp_transport: rank {} has come from {}, a link-local address, at which other ranks cannot "
+                          "find it; meet at an address of IPv4, or at one of IPv6 that holds beyond a link",
+                          rank, address));
+}
+
 /// Where each rank listens: rank 0 hears it of all, and tells all.
 std::vector<place> exchange_places(const tcp_meeting& meeting, const hello& mine, const deadline& until) {
   std::vector<place> places(static_cast<std::size_t>(mine.size));
@@ -339,9 +349,11 @@ std::vector<place> exchange_places(const tcp_meeting& meeting, const hello& mine
     const auto r = static_cast<std::size_t>(said.rank);
     if (others[r].is_open()) throw_came_twice(said.rank);
     // Who comes from this host is where others find this host, not at the address that only this host has.
-    const std::string address = came.peer_address();
-    if (!address.starts_with("127.") && address != "::1")
+    if (!came.is_from_this_host()) {
+      const std::string address = came.peer_address();
+      if (is_sought(said) && is_link_local(address)) throw_link_local(said.rank, address);
       address.copy(places[r].address.data(), places[r].address.size() - 1);
+    }
     places[r].port = said.port;
     others[r] = std::move(came);
     --missing;

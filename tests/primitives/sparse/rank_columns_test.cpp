@@ -218,5 +218,21 @@ TEST(RankColumns, ALookFindsFaults) {
   }
 }
 
+// Of a rank that has 2^32 columns, so that the bits of -1 and of -2^31 are those of columns of its own.
+TEST(RankColumns, NegativeColumnsAreFaultsWhateverTheirBits) {
+  for (const named_context& c : every_context()) {
+    SCOPED_TRACE(c.name);
+    for (const std::uint64_t column : {std::uint64_t{0xffffffff}, std::uint64_t{1} << 31, std::uint64_t{5}}) {
+      host_rows_of_rank host = rows_of(1000, 700, 20, 700);
+      host.column_of[host.offsets[700]] = column;
+      placed_rows<std::uint64_t, std::int32_t> placed(c.ctx, host);
+      placed.rows.a.columns = placed.rows.own_columns = std::uint64_t{1} << 32;
+      placed.rows.first_column = 0;
+      std::vector<unsigned char> has_remote;
+      EXPECT_EQ(placed.look(has_remote).faults != 0, column != 5) << "a column " << column;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::tests::primitives_sparse_rank_columns_test

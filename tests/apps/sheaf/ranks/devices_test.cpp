@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <random>
 #include <set>
@@ -238,7 +239,7 @@ TEST(DevicesWorth, AreTheFewestOfTheFastestOnWhichArraysFit) {
   cli::sized_call call;
   call.bytes_on_each = [](int devices) { return std::uint64_t{120} / static_cast<std::uint64_t>(devices); };
   const auto worth = [&](std::vector<double> seconds, std::uint64_t free_bytes) {
-    return cli::devices_worth({std::move(seconds)}, call, free_bytes);
+    return cli::devices_worth({std::move(seconds)}, call, [=](int) { return free_bytes; });
   };
   EXPECT_EQ(worth({3, 2, 1, 4}, 1000), 3);
   EXPECT_EQ(worth({3, 2, 2, 2}, 1000), 2);
@@ -247,6 +248,26 @@ TEST(DevicesWorth, AreTheFewestOfTheFastestOnWhichArraysFit) {
   EXPECT_EQ(worth({1, 2, 3, 4}, 40), 3);
   EXPECT_EQ(worth({1, 2, 3, 4}, 29), 4) << "it fits on none";
   EXPECT_EQ(worth({1}, 0), 1);
+}
+
+TEST(DevicesWorth, TheFullestGpuCountsAndThoseThatStayIdleAreNotAsked) {
+  cli::sized_call call;
+  call.bytes_on_each = [](int devices) { return std::uint64_t{120} / static_cast<std::uint64_t>(devices); };
+  std::vector<int> asked;
+  const auto worth = [&](std::vector<double> seconds, std::vector<std::uint64_t> free_bytes) {
+    asked.clear();
+    return cli::devices_worth({std::move(seconds)}, call, [&](int devices) {
+      asked.push_back(devices);
+      return *std::min_element(free_bytes.begin(), free_bytes.begin() + devices);
+    });
+  };
+  EXPECT_EQ(worth({4, 3, 2, 1}, {1000, 1000, 39, 1000}), 4);
+  EXPECT_EQ(worth({4, 3, 2, 1}, {1000, 1000, 20, 1000}), 2);
+  EXPECT_EQ(worth({4, 3, 2, 1}, {20, 1000, 1000, 1000}), 4) << "it fits on none";
+  EXPECT_EQ(worth({1, 2, 3, 4}, {1000, 0, 0, 0}), 1);
+  EXPECT_EQ(asked, std::vector<int>{1});
+  const double never = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(worth({never, never, never}, {1000, 1000, 1000}), 3);
 }
 
 TEST(DevicesWorth, EstimatesAreOfGpus) {
