@@ -19,14 +19,22 @@ constexpr unsigned places_at_once = 4;   ///< of each lane, that are in flight
 /// (docs/experiments/sparse.md, transposed products in any order).
 constexpr std::uint64_t long_row_entries = 256;
 
-/// What a plan decides for run, by the sizes of the matrix alone.
+/// Whether many entries have the same few columns.
+enum class hot_columns : std::uint32_t { none, present, sampled };
+constexpr const char* hot_columns_words[] = {"none", "present", "sampled"};
+
+/// What a plan decides for run, by the sizes of the matrix and the pattern of its columns.
 struct atomic_decision {
-  std::uint32_t rows_of_warp = 0;    ///< up to 32
-  std::uint32_t pieces_of_warp = 0;  ///< up to 32
-  std::uint32_t copies_of_y = 0;     ///< in the shared memory of a block; 0: atomics add to y itself
+  std::uint32_t rows_of_warp = 0;       ///< up to 32
+  std::uint32_t pieces_of_warp = 0;     ///< up to 32
+  std::uint32_t copies_of_y = 0;        ///< in the shared memory of a block; 0: atomics add to y itself
+  hot_columns hot = hot_columns::none;  ///< sampled: the device looks at the columns in every run
 
   void tell(plan::told& to) const {
-    to.add("rows_of_warp", rows_of_warp).add("pieces_of_warp", pieces_of_warp).add("copies_of_y", copies_of_y);
+    to.add("rows_of_warp", rows_of_warp)
+        .add("pieces_of_warp", pieces_of_warp)
+        .add("copies_of_y", copies_of_y)
+        .add("hot_columns", hot_columns_words[static_cast<int>(hot)]);
   }
 };
 
@@ -66,17 +74,16 @@ std::uint32_t copies_of_small_y(const spmv_problem& p) noexcept {
       std::bit_floor(std::clamp<std::uint64_t>(bytes_of_several / std::max<std::uint64_t>(1, y_bytes), 1, 32)));
 }
 
-/// Whether many entries have the same few columns.
-enum class hot_columns : std::uint32_t { none, present, to_be_sampled };
-
 hot_columns hot_columns_of(const spmv_problem& p) noexcept {
   using kind = access_pattern::kind;
   constexpr std::uint64_t least_entries = 1 << 16;
+  // Blocks with copies of y add to these, whatever columns are hot.
+  if (copies_of_small_y(p) > 0) return hot_columns::none;
   if (p.entries < least_entries || p.columns >= block_sums<double>::free_entry) return hot_columns::none;
   switch (p.pattern.shape) {
     case kind::skewed:
     case kind::repeated: return hot_columns::present;
-    case kind::unknown: return hot_columns::to_be_sampled;
+    case kind::unknown: return hot_columns::sampled;
     default: return hot_columns::none;
   }
 }
@@ -113,7 +120,7 @@ plan::planned plan_atomic(const spmv_problem& p, const plan::scope& scope) {
   if (!p.transposed) return plan::rejected("multiplies by the transposed matrix");
   if (p.order == reduction_order::deterministic) return plan::rejected("adds in the order in which workers arrive");
   if (p.sum_bytes() != p.value_bytes()) return plan::rejected("results are narrower than their sums");
-  const atomic_decision decided{rows_of_warp(p), pieces_of_warp(p), copies_of_small_y(p)};
+  const atomic_decision decided{rows_of_warp(p), pieces_of_warp(p), copies_of_small_y(p), hot_columns_of(p)};
   const std::uint64_t streamed =
       p.matrix_bytes() + p.rows * p.value_bytes() + p.y_bytes() + 2 * p.columns * p.value_bytes();
   const double sums = static_cast<double>(p.entries) * tuning_of_spmv_atomic.private_sum_bytes;
@@ -575,10 +582,9 @@ template <class Value, class Column>
 void queue_products(const context& ctx, const spmv_problem& p, const atomic_decision& decided,
                     const product_arguments<Value, Column>& args) {
   const row_shares shares = shares_of(ctx, p, decided);
-  const hot_columns hot = hot_columns_of(p);
   hot_verdict verdict;
-  verdict.is_hot = hot == hot_columns::present;
-  if (hot == hot_columns::to_be_sampled) verdict.sampled = state_of(ctx).new_order_verdict();
+  verdict.is_hot = decided.hot == hot_columns::present;
+  if (decided.hot == hot_columns::sampled) verdict.sampled = state_of(ctx).new_order_verdict();
   verdict.is_known = verdict.sampled.slot == nullptr;
   if (verdict.is_known) {
     scale_rows(ctx, {args.y, p.columns, 1, p.value}, args.reads_y ? args.beta : 0);
