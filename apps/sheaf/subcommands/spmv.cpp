@@ -418,14 +418,7 @@ void add_spmv(CLI::App& app) {
   add_output(*subcommand, command->output)->required();
   CLI::Option* const transposed =
       subcommand->add_flag("--transposed", command->transposed, "Multiply by the transposed matrix");
-  subcommand
-      ->add_option_function<std::string>(
-          "--order",
-          [command](const std::string& text) { command->allowed_order = primitives::parse_reduction_order(text); },
-          "Order of a transposed product's sums: unordered is faster on CUDA, with other last bits in every run")
-      ->needs(transposed)
-      ->check(CLI::IsMember({"deterministic", "unordered"}))
-      ->default_str("deterministic");
+  add_order(*subcommand, command->allowed_order, transposed);
   add_real(*subcommand, "--alpha", command->alpha, "What the product is multiplied by");
   add_real(*subcommand, "--beta", command->beta, "What --y is multiplied by before it is added");
   subcommand->add_option("--y", command->y, "What is added: .npy or .npz of f4 or f8, or .mtx")->type_name("FILE");
