@@ -76,7 +76,8 @@ struct spmv_preparation : preparation_report {
 struct prepare_spmv_options {
   bool transposed = false;
   spmv_sums sums = spmv_sums::as_values;
-  access_pattern pattern = access_pattern::unknown();  ///< of the columns, where the preparation finds no order
+  reduction_order order = reduction_order::deterministic;  ///< of transposed sums, where runs are spmv's ("kept")
+  access_pattern pattern = access_pattern::unknown();      ///< of the columns, where the preparation finds no order
   std::string_view variant = {};  ///< name of the variant to run, such as "cpu.transposed"; empty: the planner's choice
 };
 
@@ -92,8 +93,9 @@ class SHEAF_API prepared_spmv {
   /// spmv.
   /// @throws error(bad_argument) as spmv does, or if this object was moved from; error(out_of_memory) if the scratch of
   /// a run does not fit.
-  /// The bits are the same in every run and for every number of threads; they may differ from spmv's. The call is
-  /// queued on the context of the preparation, as spmv is.
+  /// The bits are the same in every run and for every number of threads, unless the variant is "kept" and the
+  /// preparation's order is unordered; they may differ from spmv's. The call is queued on the context of the
+  /// preparation, as spmv is.
   void run(const_values x, values y, double alpha = 1, double beta = 0) const;
   const spmv_preparation& report() const noexcept { return report_; }
 
@@ -111,7 +113,8 @@ class SHEAF_API prepared_spmv {
 /// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
 /// The preparation finds the order of the columns from up to half a million of them. If runs would work differently
 /// from spmv and 16 runs or more are expected, it times both on vectors of its own and keeps the faster. It does so
-/// only if no variant is forced, and if these vectors fit into an eighth of memory and into the scratch limit.
+/// only if no variant is forced, and if these vectors fit into an eighth of memory and into the scratch limit. What a
+/// preparation saves is counted against spmv with the order of options.
 /// @throws error(bad_argument) as spmv does; error(bad_index) for a fault of the matrix, if the preparation reads it
 /// (with the variant "kept", the runs read it); and what ctx.wait() throws for earlier calls.
 /// When the call returns, the preparation is done, and with it all work queued on ctx before.

@@ -415,6 +415,29 @@ TEST_F(SpmvAtomic, IsTheChoiceWhereOrderIsFree) {
   EXPECT_EQ(chosen("spmv/banded:x16/r4/u32+f32+transposed+unordered+f64_sums/n=1000000"), "cuda.transposed");
 }
 
+TEST_F(SpmvAtomic, RunsOfAMatrixThatIsKeptMayBeInAnyOrder) {
+  const sparse_rows m =
+      whole_rows("a matrix", 3000, 2000, [](std::uint64_t r) { return drawn_columns(r, r % 9, 2000); });
+  const csr_images images(m, {});
+  const placed_csr a(*ctx, images);
+  const image x_image = numbers(images.rows, value_type::f64, whole, false);
+  const image y_image = numbers(
+      images.columns, value_type::f64, [](std::uint64_t) { return y_before; }, true);
+  const placed x(*ctx, x_image);
+  for (const reduction_order order : {reduction_order::deterministic, reduction_order::unordered}) {
+    const placed y(*ctx, y_image);
+    const prepared_spmv prepared =
+        prepare_spmv(*ctx, a.view(), 1, {.transposed = true, .order = order, .variant = "kept"});
+    EXPECT_EQ(prepared.report().product == "cuda.atomic", order == reduction_order::unordered)
+        << prepared.report().product;
+    prepared.run(const_values_of(x.view(), value_type::f64), values_of(y.view(), value_type::f64), alpha, 2);
+    ctx->wait();
+    image found = y_image;
+    found.bytes = y.download();
+    expect_numbers(found, expected_of(m, 2), value_type::f64);
+  }
+}
+
 TEST_F(SpmvAtomic, SaysWhyItCannotRun) {
   const auto reason = [&](const char* row) -> std::string {
     const primitives::problem_spec problem = primitives::parse_problem(row);

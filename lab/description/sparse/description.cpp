@@ -551,7 +551,8 @@ prepared_run prepare(const context& ctx, const problem_spec& p, const array_set&
   const sparse_part& matrix = p.part<sparse_part>();
   const product_views v = views_of_product(p, arrays);
   const prepared_spmv prepared = prepare_spmv(
-      ctx, v.a, expected_runs, {.transposed = matrix.is_transposed, .sums = matrix.sums, .pattern = p.access});
+      ctx, v.a, expected_runs,
+      {.transposed = matrix.is_transposed, .sums = matrix.sums, .order = order_of(p), .pattern = p.access});
   return {[prepared, v] { prepared.run(v.x, v.y); }, preparation_of(prepared.report(), prepared.report().order)};
 }
 
