@@ -305,7 +305,7 @@ def test_any_order_is_that_of_the_rows_on_the_cpu(rng):
     assert made["rmatvec"] == made["prepare"]
 
 
-@pytest.mark.parametrize("call", ["csr.rmatvec", "csr.prepare", "spmm", "edge_sum", "scatter_reduce"])
+@pytest.mark.parametrize("call", ["csr.rmatvec", "csr.prepare", "spmm", "prepare_spmm", "edge_sum", "scatter_reduce"])
 def test_an_order_is_one_of_two_words(call):
     a, two = sheaf.csr(scipy.sparse.csr_array(np.eye(2))), np.ones(2)
     index = np.arange(2)
@@ -313,6 +313,7 @@ def test_an_order_is_one_of_two_words(call):
         "csr.rmatvec": (a, two),
         "csr.prepare": (a, 10),
         "spmm": (a, np.ones((2, 2))),
+        "prepare_spmm": (a, 10),
         "edge_sum": (np.array([[0, 1]]), two),
         "scatter_reduce": (two, index, two),
     }[call]
