@@ -41,10 +41,6 @@ dense_arrays dense_of(call& c, const matrix& a, bool transposed, nb::handle x, n
   return taken;
 }
 
-reduction_order order_of(const call& c, nb::handle order) {
-  return static_cast<reduction_order>(choice_of(order, {"deterministic", "any"}, c.name, "order"));
-}
-
 std::uint64_t bytes_of(const matrix& a, const const_value_rows& x) {
   return a.view.values.count * x.values_per_row * bytes(x.type);
 }
@@ -59,7 +55,7 @@ nb::object multiply(nb::handle a_object, nb::handle x_object, nb::handle out, do
   const dense_arrays dense = dense_of(c, a, transposed, x_object, out, beta, dtype);
   const const_value_rows x = dense.x();
   const value_rows y = dense.y();
-  const spmm_options options{alpha, beta, transposed, order_of(c, order), pattern_of(pattern, c.name), variant};
+  const spmm_options options{alpha, beta, transposed, order_of(order, c.name), pattern_of(pattern, c.name), variant};
   c.run(
       bytes_of(a, x), [&](const context& where) { spmm(where, a.view, x, y, options); },
       [&](const context& where) { return explain_spmm(where, a.view, x, y, options); });
@@ -92,7 +88,8 @@ prepared_product_object prepare(nb::handle a_object, std::uint64_t runs, std::ui
                             : nb::cast(matrix_of(a_object, nb::none(), c.name), nb::rv_policy::move);
   const matrix& a = *nb::inst_ptr<matrix>(of);
   a.lead(c);
-  const prepare_spmm_options options{transposed, order_of(c, order), pattern_of(pattern, c.name), columns, variant};
+  const prepare_spmm_options options{transposed, order_of(order, c.name), pattern_of(pattern, c.name), columns,
+                                     variant};
   std::optional<prepared_spmm> made;
   const nb::object kept = context_object(c);
   c.run(

@@ -110,10 +110,6 @@ spmv_sums sums_of(const call& c, nb::handle sums) {
   return choice_of(sums, {"as_values", "float64"}, c.name, "sums") == 1 ? spmv_sums::f64 : spmv_sums::as_values;
 }
 
-reduction_order order_of(const call& c, nb::handle order) {
-  return static_cast<reduction_order>(choice_of(order, {"deterministic", "any"}, c.name, "order"));
-}
-
 nb::object multiply(const char* name, const matrix& a, bool transposed, nb::handle x_object, nb::handle out,
                     double alpha, double beta, nb::handle sums, nb::handle order, nb::handle pattern, nb::handle check,
                     nb::handle ctx, std::string_view variant) {
@@ -127,7 +123,7 @@ nb::object multiply(const char* name, const matrix& a, bool transposed, nb::hand
   const array to = c.out_or_new(out, "out", from, count, &a.data.type, result);
   const values y = to.as_values_output();
   const spmv_options options{
-      alpha, beta, transposed, sums_of(c, sums), order_of(c, order), pattern_of(pattern, c.name), variant};
+      alpha, beta, transposed, sums_of(c, sums), order_of(order, c.name), pattern_of(pattern, c.name), variant};
   c.run(
       a.view.values.count * 16, [&](const context& where) { spmv(where, a.view, x, y, options); },
       [&](const context& where) { return explain_spmv(where, a.view, x, y, options); });
@@ -178,7 +174,7 @@ prepared_matrix prepare(nb::handle self, std::uint64_t runs, bool transposed, nb
   const matrix& a = *nb::inst_ptr<matrix>(self);
   a.require_wide(c);
   a.lead(c);
-  const prepare_spmv_options options{transposed, sums_of(c, sums), order_of(c, order), pattern_of(pattern, c.name),
+  const prepare_spmv_options options{transposed, sums_of(c, sums), order_of(order, c.name), pattern_of(pattern, c.name),
                                      variant};
   std::optional<prepared_spmv> made;
   const nb::object kept = context_object(c);
