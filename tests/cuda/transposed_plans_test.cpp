@@ -61,6 +61,29 @@ TEST(TransposedPlansOfCuda, SayWhichColumnsAreHotAndWhereSumsArePrivate) {
   EXPECT_EQ(hot(few), "none") << "each block has copies of y";
 }
 
+TEST(TransposedPlansOfCuda, SumsInFixedPointTakeTwentyBytesAColumnAndTwelveWhereNoneCanWrap) {
+  spmv_problem p = product_of(1 << 24, 1 << 20);
+  p.order = reduction_order::deterministic;
+  const plan::planned plan = plan_of("cuda.fixed_point", p);
+  EXPECT_EQ(plan.scratch_bytes, 20 << 20);
+  EXPECT_FALSE(plan_of("cuda.atomic", p).applicable());
+  spmv_problem narrow = p;
+  narrow.value = value_type::f32;
+  EXPECT_EQ(plan_of("cuda.fixed_point", narrow).scratch_bytes, 12 << 20);
+  narrow.has_row_ends = true;  // entries may be in several rows
+  EXPECT_EQ(plan_of("cuda.fixed_point", narrow).scratch_bytes, 20 << 20);
+  narrow.has_row_ends = false;
+  narrow.entries = (std::uint64_t{1} << 30) + 1;
+  EXPECT_EQ(plan_of("cuda.fixed_point", narrow).scratch_bytes, 20 << 20);
+  EXPECT_EQ(decided(plan, "hot_columns"), "sampled");
+  p.columns = 1024;
+  EXPECT_EQ(decided(plan_of("cuda.fixed_point", p), "hot_columns"), "present") << "all fit into shared memory";
+  p.columns = 1025;
+  EXPECT_EQ(decided(plan_of("cuda.fixed_point", p), "hot_columns"), "sampled");
+  p.transposed = false;
+  EXPECT_STREQ(plan_of("cuda.fixed_point", p).rejection, "multiplies by the transposed matrix");
+}
+
 // What a preparation saves is counted against products in the order that is asked for.
 TEST(TransposedPlansOfCuda, PreparationsAreComparedWithProductsOfTheirOrder) {
   for (const reduction_order order : {reduction_order::deterministic, reduction_order::unordered}) {
