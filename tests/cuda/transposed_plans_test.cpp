@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <sheaf/machine.hpp>
@@ -105,6 +106,77 @@ TEST(TransposedPlansOfCuda, PreparationsAreComparedWithProductsOfTheirOrder) {
       EXPECT_EQ(decided(kept, "product"), cheapest);
       EXPECT_DOUBLE_EQ(kept.seconds, 10 * least);
     }
+  }
+}
+
+// Recorded on an H200 (docs/experiments/sparse.md, the prices of atomics).
+TEST(TransposedPlansOfCuda, PriceSumsByAtomicsAsRecorded) {
+  struct recorded {
+    const char* matrix;
+    std::uint64_t entries;
+    std::uint64_t rows;
+    value_type value;
+    access_pattern pattern;
+    double in_any_order;  // microseconds
+    double in_fixed_order;
+  };
+  const recorded set[] = {
+      {"banded", 1 << 20, 65'536, value_type::f32, access_pattern::clustered(16), 22, 29},
+      {"grid", 1 << 20, 149'797, value_type::f32, access_pattern::clustered(90'000), 24, 33},
+      {"uniform", 1 << 20, 65'536, value_type::f32, access_pattern::random(), 31, 52},
+      {"uniform of rows by Zipf", 1 << 20, 122'111, value_type::f32, access_pattern::random(), 32, 60},
+      {"zipf", 1 << 20, 65'536, value_type::f32, access_pattern::skewed(), 30, 45},
+      {"banded", 1 << 20, 65'536, value_type::f64, access_pattern::clustered(16), 22, 32},
+      {"grid", 1 << 20, 149'797, value_type::f64, access_pattern::clustered(90'000), 25, 38},
+      {"uniform", 1 << 20, 65'536, value_type::f64, access_pattern::random(), 30, 54},
+      {"uniform of rows by Zipf", 1 << 20, 122'111, value_type::f64, access_pattern::random(), 32, 65},
+      {"zipf", 1 << 20, 65'536, value_type::f64, access_pattern::skewed(), 30, 47},
+      {"banded", 1 << 23, 524'288, value_type::f32, access_pattern::clustered(16), 50, 97},
+      {"grid", 1 << 23, 1'198'373, value_type::f32, access_pattern::clustered(90'000), 64, 119},
+      {"uniform", 1 << 23, 524'288, value_type::f32, access_pattern::random(), 109, 233},
+      {"uniform of rows by Zipf", 1 << 23, 819'200, value_type::f32, access_pattern::random(), 115, 249},
+      {"zipf", 1 << 23, 524'288, value_type::f32, access_pattern::skewed(), 108, 205},
+      {"banded", 1 << 23, 524'288, value_type::f64, access_pattern::clustered(16), 65, 123},
+      {"grid", 1 << 23, 1'198'373, value_type::f64, access_pattern::clustered(90'000), 77, 158},
+      {"uniform", 1 << 23, 524'288, value_type::f64, access_pattern::random(), 114, 244},
+      {"uniform of rows by Zipf", 1 << 23, 819'200, value_type::f64, access_pattern::random(), 120, 264},
+      {"zipf", 1 << 23, 524'288, value_type::f64, access_pattern::skewed(), 109, 240},
+      {"banded", 1 << 26, 4'194'304, value_type::f32, access_pattern::clustered(16), 260, 596},
+      {"grid", 1 << 26, 9'586'980, value_type::f32, access_pattern::clustered(90'000), 375, 857},
+      {"uniform", 1 << 26, 4'194'304, value_type::f32, access_pattern::random(), 734, 2197},
+      {"uniform of rows by Zipf", 1 << 26, 5'767'168, value_type::f32, access_pattern::random(), 739, 3148},
+      {"zipf", 1 << 26, 4'194'305, value_type::f32, access_pattern::skewed(), 702, 1675},
+      {"banded", 1 << 26, 4'194'305, value_type::f64, access_pattern::clustered(16), 382, 827},
+      {"grid", 1 << 26, 9'586'980, value_type::f64, access_pattern::clustered(90'000), 495, 1149},
+      {"uniform", 1 << 26, 4'194'303, value_type::f64, access_pattern::random(), 1013, 2496},
+      {"uniform of rows by Zipf", 1 << 26, 5'767'168, value_type::f64, access_pattern::random(), 1652, 3388},
+      {"zipf", 1 << 26, 4'194'306, value_type::f64, access_pattern::skewed(), 831, 2151},
+  };
+  for (const recorded& r : set) {
+    for (const bool is_said : {true, false}) {
+      spmv_problem p = product_of(r.entries, r.rows, is_said ? r.pattern : access_pattern::unknown());
+      p.value = r.value;
+      const double most = is_said ? 1.6 : 2.75;
+      for (const auto& [variant, microseconds] :
+           {std::pair{"cuda.atomic", r.in_any_order}, std::pair{"cuda.fixed_point", r.in_fixed_order}}) {
+        const double factor = plan_of(variant, p).seconds * 1e6 / microseconds;
+        EXPECT_LE(factor, most) << variant << " " << r.matrix << " " << r.entries << (is_said ? "" : ", unknown");
+        EXPECT_GE(factor, 1 / most) << variant << " " << r.matrix << " " << r.entries << (is_said ? "" : ", unknown");
+      }
+    }
+  }
+  // Web rows by the mean of the logarithm of their lengths and sigma, and rows of one length near the diagonal.
+  const recorded others[] = {
+      {"web 1.6, 1.2", 30'000'000, 2'940'000, value_type::f64, access_pattern::unknown(), 422, 0},
+      {"web 0.5, 1.8", 30'000'000, 3'600'000, value_type::f64, access_pattern::unknown(), 704, 0},
+      {"135 a row", 30'000'000, 222'222, value_type::f64, access_pattern::unknown(), 495, 0},
+      {"400 a row", 30'000'000, 75'000, value_type::f64, access_pattern::unknown(), 643, 0},
+  };
+  for (const recorded& r : others) {
+    const double factor =
+        plan_of("cuda.atomic", product_of(r.entries, r.rows, r.pattern)).seconds * 1e6 / r.in_any_order;
+    EXPECT_LE(factor, 1.1) << r.matrix;
+    EXPECT_GE(factor, 0.45) << r.matrix;
   }
 }
 

@@ -38,7 +38,8 @@ struct column_sums {
   }
 };
 
-/// What the terms of a reading take, of the time of sums of floats by atomics.
+/// What the terms of a reading take, of the time of sums of floats by atomics: fitted to the times of one H200
+/// (docs/experiments/sparse.md, the prices of atomics).
 constexpr double share_of_reading = 1.2;
 
 /// Whether blocks add up all columns in shared memory: those of large matrices that fit there.
