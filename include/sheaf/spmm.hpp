@@ -49,8 +49,9 @@ struct spmm_preparation : preparation_report {};
 
 struct prepare_spmm_options {
   bool transposed = false;
-  access_pattern pattern = access_pattern::unknown();  ///< of the columns, row by row
-  std::uint64_t values_per_row = 64;                   ///< columns of X of most runs, by which the preparation plans
+  reduction_order order = reduction_order::deterministic;  ///< of transposed sums, where runs are spmm's ("kept")
+  access_pattern pattern = access_pattern::unknown();      ///< of the columns, row by row
+  std::uint64_t values_per_row = 64;  ///< columns of X of most runs, by which the preparation plans
   std::string_view variant = {};  ///< name of the variant to run, such as "cpu.transposed"; empty: the planner's choice
 };
 
@@ -62,8 +63,9 @@ class SHEAF_API prepared_spmm {
   prepared_spmm(const context& ctx, std::shared_ptr<primitives::prepared_rows_product> work, spmm_preparation report);
 
   /// Multiplies by the prepared matrix: Y = alpha A X + beta Y, or with A^T. Parameters and errors are those of spmm.
-  /// The bits are the same in every run and for every number of threads; they may differ from spmm's. The call is
-  /// queued on the context of the preparation, as spmm is.
+  /// The bits are the same in every run and for every number of threads, unless the variant is "kept" and the
+  /// preparation's order is unordered; they may differ from spmm's. The call is queued on the context of the
+  /// preparation, as spmm is.
   void run(const_value_rows x, value_rows y, double alpha = 1, double beta = 0) const;
   const spmm_preparation& report() const noexcept { return report_; }
 

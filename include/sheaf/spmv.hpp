@@ -47,19 +47,17 @@ struct spmv_options {
 /// before it begins, or if there is none the entry of the lowest place whose column A does not have. Such a row counts
 /// as empty, and such an entry as absent. NaN and infinity propagate as IEEE 754 says; alpha = 0 multiplies as any
 /// other alpha.
-/// @throws error(bad_argument) if counts or types disagree, an array is not aligned, y overlaps another array, an array
-/// is not in ctx's memory, or a transposed product of rows with ends of their own is captured into a CUDA graph (which
-/// it may be where its order is unordered and its sums have the type of its values);
-/// error(no_variant) on OpenGL unless values and sums are f32, and there for transposed products of such rows; and what
-/// every call may throw (see context).
-/// The order of a sum depends on the matrix and on options alone: y has the same bits in every run of one variant and
-/// for every number of threads. Only a transposed product whose options.order is unordered may have other last bits in
-/// every run. That is for CUDA, where it is several times faster and takes no scratch; alpha x is rounded first in it,
-/// and f32 of magnitudes below 2^-126 may count as zero. Other backends add in order nevertheless. On OpenGL f32 below
-/// 2^-126 may always count as zero; a sum of n products errs there by up to n 2^-23 times the sum of their magnitudes
-/// (2.4e-7 of the largest result is the most that was measured).
-/// The call is queued on ctx: it returns before its work is done on CUDA, after it elsewhere. Only transposed products
-/// of rows with ends of their own, in a fixed order, wait on CUDA, too. Source: He et al. 2007, section 4.3.
+/// @throws error(bad_argument) if counts or types disagree, an array is not aligned, y overlaps another array, or an
+/// array is not in ctx's memory; error(no_variant) on OpenGL unless values and sums are f32, and there for transposed
+/// products of rows with ends of their own; and what every call may throw (see context).
+/// y has the same bits in every run of one variant and for every number of threads: sums depend on the matrix and on
+/// options alone. Only a transposed product whose options.order is unordered may have other last bits in every run.
+/// That is for CUDA, where it is 1.3 to 4 times as fast and takes no scratch; alpha x is rounded first in it, and f32
+/// of magnitudes below 2^-126 may count as zero. Other backends add in order nevertheless. On OpenGL f32 below 2^-126
+/// may always count as zero; a sum of n products errs there by up to n 2^-23 times the sum of their magnitudes (2.4e-7
+/// of the largest result is the most that was measured).
+/// The call is queued on ctx: it returns before its work is done on CUDA, after it elsewhere. Source: He et al. 2007,
+/// section 4.3.
 SHEAF_API void spmv(const context& ctx, const csr_view& a, const_values x, values y, const spmv_options& options = {});
 
 /// What spmv would do with views of these shapes. Their data is not read and may be null.
@@ -76,7 +74,8 @@ struct spmv_preparation : preparation_report {
 struct prepare_spmv_options {
   bool transposed = false;
   spmv_sums sums = spmv_sums::as_values;
-  access_pattern pattern = access_pattern::unknown();  ///< of the columns, where the preparation finds no order
+  reduction_order order = reduction_order::deterministic;  ///< of transposed sums, where runs are spmv's ("kept")
+  access_pattern pattern = access_pattern::unknown();      ///< of the columns, where the preparation finds no order
   std::string_view variant = {};  ///< name of the variant to run, such as "cpu.transposed"; empty: the planner's choice
 };
 
@@ -92,8 +91,9 @@ class SHEAF_API prepared_spmv {
   /// spmv.
   /// @throws error(bad_argument) as spmv does, or if this object was moved from; error(out_of_memory) if the scratch of
   /// a run does not fit.
-  /// The bits are the same in every run and for every number of threads; they may differ from spmv's. The call is
-  /// queued on the context of the preparation, as spmv is.
+  /// The bits are the same in every run and for every number of threads, unless the variant is "kept" and the
+  /// preparation's order is unordered; they may differ from spmv's. The call is queued on the context of the
+  /// preparation, as spmv is.
   void run(const_values x, values y, double alpha = 1, double beta = 0) const;
   const spmv_preparation& report() const noexcept { return report_; }
 
@@ -111,7 +111,8 @@ class SHEAF_API prepared_spmv {
 /// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
 /// The preparation finds the order of the columns from up to half a million of them. If runs would work differently
 /// from spmv and 16 runs or more are expected, it times both on vectors of its own and keeps the faster. It does so
-/// only if no variant is forced, and if these vectors fit into an eighth of memory and into the scratch limit.
+/// only if no variant is forced, and if these vectors fit into an eighth of memory and into the scratch limit. What a
+/// preparation saves is counted against spmv with the order of options.
 /// @throws error(bad_argument) as spmv does; error(bad_index) for a fault of the matrix, if the preparation reads it
 /// (with the variant "kept", the runs read it); and what ctx.wait() throws for earlier calls.
 /// When the call returns, the preparation is done, and with it all work queued on ctx before.

@@ -280,8 +280,7 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
       ->excludes(large);
   CLI::Option* const transposed =
       spmv->add_flag("--transposed", parsed.spmv.transposed, "multiply by the transposed matrices");
-  spmv->add_flag("--unordered", parsed.spmv.unordered, "add in any order, where nothing is prepared")
-      ->needs(transposed);
+  spmv->add_flag("--unordered", parsed.spmv.unordered, "add in any order")->needs(transposed);
   add_value_type(*spmv, parsed.spmv.narrow);
   spmv->add_flag("--f64-sums", parsed.spmv.wide_sums, "sums of f64 over values of f32; no peer has them");
   spmv->add_flag("--variants", parsed.spmv.variants, "prepare by every variant, not only by the planner's choice");

@@ -871,7 +871,7 @@ class csr:
 
     def __matmul__(self, arg: object, /) -> Any: ...
 
-    def prepare(self, runs: int, *, transposed: bool = False, sums: object = 'as_values', pattern: object | None = None, ctx: context | None = None, variant: str = '') -> PreparedMatrix:
+    def prepare(self, runs: int, *, transposed: bool = False, sums: object = 'as_values', order: object = 'deterministic', pattern: object | None = None, ctx: context | None = None, variant: str = '') -> PreparedMatrix:
         """
         Inspect the matrix once, for many products.
 
@@ -883,6 +883,9 @@ class csr:
             Whether the products are by the transpose.
         sums : {'as_values', 'float64'}
             The type in which products are summed.
+        order : {'deterministic', 'any'}
+            Whether products by the transpose have the same bits in every run. With 'any' a matrix that is not worth preparing
+            is multiplied as by ``rmatvec(x, order='any')``, and what a preparation saves is counted against that.
         pattern, ctx, variant
             As for `gather`.
 
@@ -982,7 +985,7 @@ class PreparedSpmm:
     @property
     def report(self) -> dict: ...
 
-def prepare_spmm(A: object, runs: int, *, columns: int = 64, transposed: bool = False, pattern: object | None = None, ctx: context | None = None, variant: str = '') -> PreparedSpmm:
+def prepare_spmm(A: object, runs: int, *, columns: int = 64, transposed: bool = False, order: object = 'deterministic', pattern: object | None = None, ctx: context | None = None, variant: str = '') -> PreparedSpmm:
     """
     Inspect a sparse matrix once, for many products with dense ones.
 
@@ -996,6 +999,9 @@ def prepare_spmm(A: object, runs: int, *, columns: int = 64, transposed: bool = 
         Columns of x of most of them.
     transposed : bool
         Whether the products are by the transpose.
+    order : {'deterministic', 'any'}
+        Whether products by the transpose have the same bits in every run. With 'any' a matrix that is not worth preparing
+        is multiplied as by ``spmm(..., order='any')``, and what a preparation saves is counted against that.
     pattern, ctx, variant
         As for `gather`.
 

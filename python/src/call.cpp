@@ -142,4 +142,8 @@ std::size_t choice_of(nb::handle text, std::initializer_list<std::string_view> n
   refuse("{}: {} is '{}', which is none of {}", call, what, given, all);
 }
 
+reduction_order order_of(nb::handle order, const char* call) {
+  return static_cast<reduction_order>(choice_of(order, {"deterministic", "any"}, call, "order"));
+}
+
 }  // namespace sheaf::python

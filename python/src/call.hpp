@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <sheaf/plan.hpp>
+#include <sheaf/scatter_reduce.hpp>
 
 #include "array.hpp"
 #include "session.hpp"
@@ -104,5 +105,7 @@ access_pattern pattern_of(nb::handle pattern, const char* call);
 /// The member of a list of names; anything else is refused, naming all.
 std::size_t choice_of(nb::handle text, std::initializer_list<std::string_view> names, const char* call,
                       const char* what);
+/// "deterministic" or "any".
+reduction_order order_of(nb::handle order, const char* call);
 
 }  // namespace sheaf::python

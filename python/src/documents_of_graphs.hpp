@@ -124,6 +124,9 @@ transposed : bool
     Whether the products are by the transpose.
 sums : {'as_values', 'float64'}
     The type in which products are summed.
+order : {'deterministic', 'any'}
+    Whether products by the transpose have the same bits in every run. With 'any' a matrix that is not worth preparing
+    is multiplied as by ``rmatvec(x, order='any')``, and what a preparation saves is counted against that.
 pattern, ctx, variant
     As for `gather`.
 

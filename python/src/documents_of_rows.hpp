@@ -216,6 +216,9 @@ columns : int
     Columns of x of most of them.
 transposed : bool
     Whether the products are by the transpose.
+order : {'deterministic', 'any'}
+    Whether products by the transpose have the same bits in every run. With 'any' a matrix that is not worth preparing
+    is multiplied as by ``spmm(..., order='any')``, and what a preparation saves is counted against that.
 pattern, ctx, variant
     As for `gather`.
 

@@ -54,10 +54,6 @@ edge_function function_of(const call& c, nb::handle function) {
              : edge_function::weighted_difference;
 }
 
-reduction_order order_of(const call& c, nb::handle order) {
-  return static_cast<reduction_order>(choice_of(order, {"deterministic", "any"}, c.name, "order"));
-}
-
 std::span<const std::int64_t> shape_of(const array& a) {
   return {a.shape.data(), static_cast<std::size_t>(a.dimensions)};
 }
@@ -87,7 +83,7 @@ nb::object sum_edges(nb::handle edges, nb::handle node_values, nb::handle weight
   const array to = c.out_or_new(out, "out", from, shape_of(from), nullptr, result);
   const values sums = to.as_values_output(true);
   const edge_function f = function_of(c, function);
-  const edge_sum_options options{pattern_of(pattern, c.name), order_of(c, order), variant};
+  const edge_sum_options options{pattern_of(pattern, c.name), order_of(order, c.name), variant};
   c.run(
       list.view.count * 64,
       [&](const context& where) { edge_sum(where, list.view, nodes, factors.view, sums, components, f, options); },
@@ -136,7 +132,7 @@ prepared_edges_object* prepare(nb::handle edges, std::uint64_t nodes, std::uint3
   options.function = function_of(c, function);
   options.edge_weights = edge_weights;
   options.pattern = pattern_of(pattern, c.name);
-  options.order = order_of(c, order);
+  options.order = order_of(order, c.name);
   options.variant = variant;
   std::optional<prepared_edge_sum> made;
   const nb::object kept = context_object(c);

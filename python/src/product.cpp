@@ -55,12 +55,7 @@ nb::object multiply(nb::handle a_object, nb::handle x_object, nb::handle out, do
   const dense_arrays dense = dense_of(c, a, transposed, x_object, out, beta, dtype);
   const const_value_rows x = dense.x();
   const value_rows y = dense.y();
-  const spmm_options options{alpha,
-                             beta,
-                             transposed,
-                             static_cast<reduction_order>(choice_of(order, {"deterministic", "any"}, c.name, "order")),
-                             pattern_of(pattern, c.name),
-                             variant};
+  const spmm_options options{alpha, beta, transposed, order_of(order, c.name), pattern_of(pattern, c.name), variant};
   c.run(
       bytes_of(a, x), [&](const context& where) { spmm(where, a.view, x, y, options); },
       [&](const context& where) { return explain_spmm(where, a.view, x, y, options); });
@@ -86,14 +81,15 @@ struct prepared_product_object {
 };
 
 prepared_product_object prepare(nb::handle a_object, std::uint64_t runs, std::uint64_t columns, bool transposed,
-                                nb::handle pattern, nb::handle ctx, std::string_view variant) {
+                                nb::handle order, nb::handle pattern, nb::handle ctx, std::string_view variant) {
   call c("prepare_spmm", {nb::str("deferred"), ctx});
   const nb::object of = nb::isinstance<matrix>(a_object)
                             ? nb::borrow(a_object)
                             : nb::cast(matrix_of(a_object, nb::none(), c.name), nb::rv_policy::move);
   const matrix& a = *nb::inst_ptr<matrix>(of);
   a.lead(c);
-  const prepare_spmm_options options{transposed, pattern_of(pattern, c.name), columns, variant};
+  const prepare_spmm_options options{transposed, order_of(order, c.name), pattern_of(pattern, c.name), columns,
+                                     variant};
   std::optional<prepared_spmm> made;
   const nb::object kept = context_object(c);
   c.run(
@@ -126,8 +122,8 @@ void bind_product(nb::module_& m) {
       .def("__matmul__", [](const prepared_product_object& p,
                             nb::handle x) { return p.run(x, nb::none(), 1, 0, nb::none(), nb::str("deferred")); })
       .def_prop_ro("report", [](const prepared_product_object& p) { return report_of(p.work.report()); });
-  m.def("prepare_spmm", prepare, arg("A"), arg("runs"), nb::kw_only(), arg("columns") = 64, transposed, no_pattern,
-        no_context, no_variant, documents::prepare_spmm);
+  m.def("prepare_spmm", prepare, arg("A"), arg("runs"), nb::kw_only(), arg("columns") = 64, transposed,
+        arg("order") = "deterministic", no_pattern, no_context, no_variant, documents::prepare_spmm);
 }
 
 }  // namespace sheaf::python

@@ -97,7 +97,7 @@ nb::object reduce_by_index(nb::handle values_object, nb::handle index, nb::handl
   const index_span entries = list.as_index(true);
   scatter_reduce_rows_options options;
   options.pattern = pattern_of(pattern, c.name);
-  options.order = static_cast<reduction_order>(choice_of(order, {"deterministic", "any"}, c.name, "order"));
+  options.order = order_of(order, c.name);
   options.start = start_of(c, start, out);
   options.counts = made.numbers_of_rows();
   options.variant = variant;

@@ -122,13 +122,8 @@ nb::object multiply(const char* name, const matrix& a, bool transposed, nb::hand
   nb::object result;
   const array to = c.out_or_new(out, "out", from, count, &a.data.type, result);
   const values y = to.as_values_output();
-  const spmv_options options{alpha,
-                             beta,
-                             transposed,
-                             sums_of(c, sums),
-                             static_cast<reduction_order>(choice_of(order, {"deterministic", "any"}, c.name, "order")),
-                             pattern_of(pattern, c.name),
-                             variant};
+  const spmv_options options{
+      alpha, beta, transposed, sums_of(c, sums), order_of(order, c.name), pattern_of(pattern, c.name), variant};
   c.run(
       a.view.values.count * 16, [&](const context& where) { spmv(where, a.view, x, y, options); },
       [&](const context& where) { return explain_spmv(where, a.view, x, y, options); });
@@ -173,13 +168,14 @@ struct prepared_matrix {
   }
 };
 
-prepared_matrix prepare(nb::handle self, std::uint64_t runs, bool transposed, nb::handle sums, nb::handle pattern,
-                        nb::handle ctx, std::string_view variant) {
+prepared_matrix prepare(nb::handle self, std::uint64_t runs, bool transposed, nb::handle sums, nb::handle order,
+                        nb::handle pattern, nb::handle ctx, std::string_view variant) {
   call c("prepare", {nb::str("deferred"), ctx});
   const matrix& a = *nb::inst_ptr<matrix>(self);
   a.require_wide(c);
   a.lead(c);
-  const prepare_spmv_options options{transposed, sums_of(c, sums), pattern_of(pattern, c.name), variant};
+  const prepare_spmv_options options{transposed, sums_of(c, sums), order_of(order, c.name), pattern_of(pattern, c.name),
+                                     variant};
   std::optional<prepared_spmv> made;
   const nb::object kept = context_object(c);
   c.run(
@@ -221,8 +217,8 @@ void bind_sparse(nb::module_& m) {
       .def("rmatvec", rmatvec, arg("x"), nb::kw_only(), no_out, alpha, beta, as_values, arg("order") = "deterministic",
            no_pattern, deferred, no_context, no_variant, documents::rmatvec)
       .def("__matmul__", times)
-      .def("prepare", prepare, arg("runs"), nb::kw_only(), arg("transposed") = false, as_values, no_pattern, no_context,
-           no_variant, documents::prepare_csr)
+      .def("prepare", prepare, arg("runs"), nb::kw_only(), arg("transposed") = false, as_values,
+           arg("order") = "deterministic", no_pattern, no_context, no_variant, documents::prepare_csr)
       .def_prop_ro("shape", [](const matrix& a) { return nb::make_tuple(a.view.rows, a.view.columns); })
       .def_prop_ro("nnz", [](const matrix& a) { return a.view.values.count; })
       .def_prop_ro("ndim", [](const matrix&) { return 2; })

@@ -272,7 +272,6 @@ def test_csr_multiplies_as_scipy_does(rng, dtype):
     near = {"rtol": 1e-5 if dtype == "f4" else 1e-12, "atol": 1e-6}
     np.testing.assert_allclose(m @ x, a @ x, **near)
     np.testing.assert_allclose(m.rmatvec(y), a.T @ y, **near)
-    np.testing.assert_allclose(m.rmatvec(y, order="any"), a.T @ y, **near)
     np.testing.assert_allclose(m.rmatvec(y, out=x.copy(), alpha=2, beta=3, order="any"), 2 * (a.T @ y) + 3 * x, **near)
     np.testing.assert_allclose(m.matvec(x, out=y.copy(), alpha=2, beta=3), 2 * (a @ x) + 3 * y, **near)
     np.testing.assert_allclose(m.prepare(20) @ x, a @ x, **near)
@@ -281,6 +280,56 @@ def test_csr_multiplies_as_scipy_does(rng, dtype):
     operator = scipy.sparse.linalg.aslinearoperator(m)
     np.testing.assert_allclose(operator @ x, a @ x, **near)
     np.testing.assert_allclose(operator.T @ y, a.T @ y, **near)
+
+
+def test_any_order_is_that_of_the_rows_on_the_cpu(rng):
+    # In this order the sum is 0, in others 1.
+    cancelling = sheaf.csr(scipy.sparse.csr_array(np.array([[1e16], [1.0], [-1e16]])))
+    many = scipy.sparse.random_array((20000, 50), density=0.1, rng=rng, format="csr")
+    many.data *= 10.0 ** rng.integers(-12, 12, many.nnz)
+    x, rows = rng.normal(size=20000), rng.normal(size=(20000, 3))
+    edges = rng.integers(0, 50, (20000, 2))
+    nodes = rng.normal(size=50) * 10.0 ** rng.integers(-12, 12, 50)
+    made = {"rmatvec": set(), "prepare": set(), "spmm": set(), "edge_sum": set()}
+    for threads in (1, 2, 5):
+        with sheaf.context("cpu", threads=threads):
+            for order in ("deterministic", "any"):
+                assert cancelling.rmatvec(np.ones(3), order=order).tolist() == [0.0]
+                made["rmatvec"].add(sheaf.csr(many).rmatvec(x, order=order).tobytes())
+                kept = sheaf.csr(many).prepare(1, transposed=True, order=order, variant="kept")
+                made["prepare"].add(kept.matvec(x).tobytes())
+                product = sheaf.spmm(many, rows, transposed=True, order=order, variant="cpu.by_value")
+                made["spmm"].add(product.tobytes())
+                made["edge_sum"].add(sheaf.edge_sum(edges, nodes, order=order).tobytes())
+    assert {name: len(bits) for name, bits in made.items()} == dict.fromkeys(made, 1)
+    assert made["rmatvec"] == made["prepare"]
+
+
+@pytest.mark.parametrize("call", ["csr.rmatvec", "csr.prepare", "spmm", "prepare_spmm", "edge_sum", "scatter_reduce"])
+def test_an_order_is_one_of_two_words(call):
+    a, two = sheaf.csr(scipy.sparse.csr_array(np.eye(2))), np.ones(2)
+    index = np.arange(2)
+    arguments = {
+        "csr.rmatvec": (a, two),
+        "csr.prepare": (a, 10),
+        "spmm": (a, np.ones((2, 2))),
+        "prepare_spmm": (a, 10),
+        "edge_sum": (np.array([[0, 1]]), two),
+        "scatter_reduce": (two, index, two),
+    }[call]
+    for order in ("deterministic", "any"):
+        assert sheaf.explain(call, *arguments, order=order).choice
+    for order in ("unordered", "Any", "", None, 1):
+        with pytest.raises((ValueError, TypeError), match="order"):
+            sheaf.explain(call, *arguments, order=order)
+
+
+def test_the_order_that_is_allowed_reaches_plans():
+    reasons = {}
+    for order in ("deterministic", "any"):
+        plan = sheaf.explain("scatter_reduce", np.ones(1000), np.arange(1000) % 10, np.zeros(10), order=order)
+        reasons[order] = {v["variant"]: v["applicable"] for v in plan.variants}
+    assert not reasons["deterministic"]["cpu.private"] and reasons["any"]["cpu.private"]
 
 
 def test_csr_of_arrays_and_of_four_arrays():

@@ -39,6 +39,23 @@ def test_torch_calls(torch, rng):
     assert isinstance(ids, torch.Tensor) and torch.equal(keys[ids.long()], keys[:50].repeat_interleave(offsets.diff()))
 
 
+def test_products_in_any_order(torch, rng):
+    rows, columns = torch.arange(5000, device="cuda").repeat_interleave(8), 40000
+    entries = torch.as_tensor(rng.normal(size=40000), device="cuda")
+    offsets = torch.arange(0, 40001, 8, device="cuda")
+    a = sheaf.csr((entries, torch.as_tensor(rng.integers(0, columns, 40000), device="cuda"), offsets), (5000, columns))
+    x = torch.as_tensor(rng.normal(size=5000), device="cuda")
+    choices = {order: sheaf.explain("csr.rmatvec", a, x, order=order).choice for order in ("deterministic", "any")}
+    assert choices["any"] == "cuda.atomic" != choices["deterministic"]
+    wanted = torch.zeros(columns, device="cuda", dtype=torch.float64)
+    wanted.index_add_(0, a.indices, entries * x[rows])
+    for order in choices:
+        torch.testing.assert_close(a.rmatvec(x, order=order), wanted)
+        torch.testing.assert_close(a.prepare(2, transposed=True, order=order).matvec(x), wanted)
+    again = [a.rmatvec(x).cpu().numpy().tobytes() for _ in range(3)]
+    assert len(set(again)) == 1
+
+
 def test_the_current_device(torch, cupy):
     last = torch.cuda.device_count() - 1
     with torch.cuda.device(last):

@@ -21,7 +21,7 @@ extern const sort_variant sort_by_sample, sort_onesweep, sort_cub, sort_lsd, sor
 extern const hash_build_variant hash_build_sorted;
 extern const hash_search_variant hash_search_partitioned, hash_search_direct, hash_search_multipass;
 extern const list_variant list_log, list_sublist, list_sublist_host_scan, list_pointer_jumping;
-extern const spmv_variant spmv_rows, spmv_merge, spmv_two_step, spmv_transposed, spmv_atomic;
+extern const spmv_variant spmv_rows, spmv_merge, spmv_two_step, spmv_atomic, spmv_fixed_point;
 extern const prepare_spmv_variant prepare_spmv_blocked, prepare_spmv_bsr, prepare_spmv_compressed,
     prepare_spmv_segmented, prepare_spmv_sliced, prepare_spmv_transposed;
 extern const spmm_variant spmm_rows, spmm_transposed, spmm_atomic;
@@ -49,7 +49,7 @@ constexpr variant_table tables[] = {
     table<hash_build_sorted>,
     table<hash_search_partitioned, hash_search_direct, hash_search_multipass>,
     table<list_log, list_sublist, list_sublist_host_scan, list_pointer_jumping>,
-    table<spmv_rows, spmv_merge, spmv_two_step, spmv_transposed, spmv_atomic>,
+    table<spmv_rows, spmv_merge, spmv_two_step, spmv_atomic, spmv_fixed_point>,
     table<prepare_spmv_blocked, prepare_spmv_bsr, prepare_spmv_compressed, prepare_spmv_segmented, prepare_spmv_sliced,
           prepare_spmv_transposed>,
     table<spmm_rows, spmm_transposed, spmm_atomic>,

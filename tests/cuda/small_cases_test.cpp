@@ -420,7 +420,7 @@ TEST_F(CudaSmallCases, Spmv) {
         const placed_csr a(*ctx, images);
         const bool is_atomic = variant == "cuda.atomic";
         const spmv_options o{.beta = 0.5,
-                             .transposed = is_atomic || variant == "cuda.transposed",
+                             .transposed = is_for_transposed_on_cuda(variant),
                              .order = is_atomic ? reduction_order::unordered : reduction_order::deterministic,
                              .variant = variant};
         expect_near(product_of(*ctx, a.view(), o), expected_of(m, o, layout.value), layout.value);
@@ -428,6 +428,39 @@ TEST_F(CudaSmallCases, Spmv) {
     }
     return true;
   });
+}
+
+// Columns so few that blocks have copies of y; and matrices just large enough that columns are sampled, of which half
+// of the entries have one column, or all have any. A pattern that says which it is leaves out the sample.
+TEST_F(CudaSmallCases, TransposedSpmvByAtomics) {
+  constexpr std::uint64_t columns = 30'000;
+  const auto sampled = [](const char* name, std::uint64_t of_one_column) {
+    return made_rows(name, 4700, columns, [&](std::uint64_t r) {
+      column_list c = drawn_columns(r, 14, columns);
+      std::fill_n(c.begin(), of_one_column, 777);
+      return c;
+    });
+  };
+  const sparse_rows matrices[] = {
+      made_rows("three columns", 400, 3, [](std::uint64_t r) { return drawn_columns(r, 6, 3); }),
+      sampled("half in one column", 7), sampled("no hot columns", 0)};
+  for (const sparse_rows& m : matrices) {
+    for (const csr_layout& layout : small_layouts) {
+      for (const access_pattern& pattern : {access_pattern::unknown(), access_pattern::skewed()}) {
+        SCOPED_TRACE(fmt::format("{}, {}", m.name, layout.description()));
+        const csr_images images(m, layout);
+        const placed_csr a(*ctx, images);
+        for (const char* const variant : {"cuda.atomic", "cuda.fixed_point"}) {
+          const spmv_options o{.beta = 0.5,
+                               .transposed = true,
+                               .order = reduction_order::unordered,
+                               .pattern = pattern,
+                               .variant = variant};
+          expect_near(product_of(*ctx, a.view(), o), expected_of(m, o, layout.value), layout.value);
+        }
+      }
+    }
+  }
 }
 
 TEST_F(CudaSmallCases, PrepareSpmv) {

@@ -1,5 +1,5 @@
-// The variant cuda.atomic of products with vectors. Sums of whole numbers are exact in any order, so however rows are
-// shared among lanes, warps and blocks, and wherever sums are kept, y has the same numbers.
+// The variants cuda.atomic and cuda.fixed_point of products with vectors. Sums of whole numbers are exact in any order,
+// so however rows are shared among lanes, warps and blocks, and wherever sums are kept, y has the same numbers.
 #include <sheaf/spmv.hpp>
 
 #include <cstdint>
@@ -38,15 +38,6 @@ sparse_rows whole_rows(std::string name, std::uint64_t rows, std::uint64_t colum
 constexpr double alpha = 0.5;
 constexpr double y_before = 3;
 
-spmv_options options(double beta, access_pattern pattern = access_pattern::unknown()) {
-  return {.alpha = alpha,
-          .beta = beta,
-          .transposed = true,
-          .order = reduction_order::unordered,
-          .pattern = pattern,
-          .variant = "cuda.atomic"};
-}
-
 std::vector<double> expected_of(const sparse_rows& m, double beta) {
   std::vector<double> y(m.columns, beta * y_before);
   for (std::uint64_t r = 0; r < m.rows.size(); ++r) {
@@ -55,11 +46,36 @@ std::vector<double> expected_of(const sparse_rows& m, double beta) {
   return y;
 }
 
+void expect_numbers(const image& found, const std::vector<double>& expected, value_type type) {
+  ASSERT_EQ(found.count, expected.size());
+  for (std::uint64_t c = 0; c < expected.size(); ++c) ASSERT_EQ(number_at(found, c, type), expected[c]) << c;
+}
+
 class SpmvAtomic : public testing::Test {
  protected:
   void SetUp() override {
     ctx = cuda_context();
     if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  }
+
+  std::optional<context> ctx;
+};
+
+/// By every variant that goes through the entries row by row.
+class TransposedSpmv : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    ctx = cuda_context();
+    if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  }
+
+  static spmv_options options(double beta, access_pattern pattern = access_pattern::unknown()) {
+    return {.alpha = alpha,
+            .beta = beta,
+            .transposed = true,
+            .order = reduction_order::unordered,
+            .pattern = pattern,
+            .variant = GetParam()};
   }
 
   /// y of a product. Without beta, y has NaN before it.
@@ -81,11 +97,6 @@ class SpmvAtomic : public testing::Test {
     image found = y_image;
     found.bytes = y.download();
     return found;
-  }
-
-  static void expect_numbers(const image& found, const std::vector<double>& expected, value_type type) {
-    ASSERT_EQ(found.count, expected.size());
-    for (std::uint64_t c = 0; c < expected.size(); ++c) ASSERT_EQ(number_at(found, c, type), expected[c]) << c;
   }
 
   void expect_exact(const sparse_rows& m, access_pattern pattern = access_pattern::unknown()) const {
@@ -110,7 +121,7 @@ class SpmvAtomic : public testing::Test {
   std::optional<context> ctx;
 };
 
-TEST_F(SpmvAtomic, RowsHaveAnyLength) {
+TEST_P(TransposedSpmv, RowsHaveAnyLength) {
   for (const std::uint64_t length : {1,  2,  3,   4,   5,   7,   8,   9,   15,   16,   17,   31,   32,  33,
                                      64, 65, 127, 128, 129, 255, 256, 257, 1000, 1023, 1024, 1025, 2500}) {
     expect_exact(whole_rows(fmt::format("rows of {}", length), 67, 5000,
@@ -122,7 +133,7 @@ TEST_F(SpmvAtomic, RowsHaveAnyLength) {
   }
 }
 
-TEST_F(SpmvAtomic, ColumnsLieSideBySide) {
+TEST_P(TransposedSpmv, ColumnsLieSideBySide) {
   for (const std::uint64_t n : {1, 31, 33, 257, 3000}) {
     for (const std::uint64_t half : {0, 1, 3, 8}) {
       expect_exact(whole_rows(fmt::format("{} rows, band {}", n, half), n, n, [&](std::uint64_t r) {
@@ -135,7 +146,7 @@ TEST_F(SpmvAtomic, ColumnsLieSideBySide) {
 }
 
 // Pieces of long rows are cut where places are multiples of 256: a row may begin before such a place, at it or behind.
-TEST_F(SpmvAtomic, LongRowsBeginAnywhere) {
+TEST_P(TransposedSpmv, LongRowsBeginAnywhere) {
   for (const std::uint64_t length : {254, 255, 256, 257, 511, 512, 513, 1024, 5000}) {
     for (const std::uint64_t before : {0, 1, 2, 100, 254, 255, 256, 257}) {
       expect_exact(whole_rows(fmt::format("{} entries, two rows of {}", before, length), 9, 3000, [&](std::uint64_t r) {
@@ -151,7 +162,7 @@ TEST_F(SpmvAtomic, LongRowsBeginAnywhere) {
 }
 
 // A warp looks for the rows of 8 to 32 pieces, as the matrix is large.
-TEST_F(SpmvAtomic, PiecesOfAWarpGrowWithTheMatrix) {
+TEST_P(TransposedSpmv, PiecesOfAWarpGrowWithTheMatrix) {
   constexpr std::uint64_t lengths[] = {255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 5000, 1, 3, 0};
   for (const int log2_entries : {22, 23, 24, 25}) {
     const sparse_rows m =
@@ -165,7 +176,7 @@ TEST_F(SpmvAtomic, PiecesOfAWarpGrowWithTheMatrix) {
   }
 }
 
-TEST_F(SpmvAtomic, RowsAreManyAndMostAreEmpty) {
+TEST_P(TransposedSpmv, RowsAreManyAndMostAreEmpty) {
   for (const std::uint64_t rows : {255, 256, 257, 100'000}) {
     expect_exact(whole_rows(fmt::format("{} rows", rows), rows, 40'000, [&](std::uint64_t r) {
       return r % 97 == 5 ? drawn_columns(r, r % 3, 40'000) : column_list{};
@@ -173,7 +184,7 @@ TEST_F(SpmvAtomic, RowsAreManyAndMostAreEmpty) {
   }
 }
 
-TEST_F(SpmvAtomic, ColumnsAreFew) {
+TEST_P(TransposedSpmv, ColumnsAreFew) {
   // From 512 entries a column on, blocks have copies of y: 32 of up to 96 columns of f64, and 4 of 400.
   for (const std::uint64_t columns : {1, 2, 3, 31, 96, 97, 192, 193, 400}) {
     expect_exact(whole_rows(fmt::format("{} columns", columns), 40'000, columns,
@@ -186,7 +197,7 @@ TEST_F(SpmvAtomic, ColumnsAreFew) {
 
 // Half of the entries in one column, and columns of which some come far more often than others: sampled, or as the
 // pattern says, rightly or not.
-TEST_F(SpmvAtomic, ColumnsAreHot) {
+TEST_P(TransposedSpmv, ColumnsAreHot) {
   const sparse_rows half = whole_rows("half in one column", 20'000, 50'000, [](std::uint64_t r) {
     column_list c = drawn_columns(r, 16, 50'000);
     for (std::uint64_t i = 0; i < c.size(); i += 2) c[i] = 777;
@@ -258,7 +269,7 @@ csr_images with_row_ends(const sparse_rows& one, std::uint64_t rows) {
 }
 
 // Few rows, whose pieces all blocks share, and so many that each block has rows of its own; most share their entries.
-TEST_F(SpmvAtomic, RowsMayShareEntries) {
+TEST_P(TransposedSpmv, RowsMayShareEntries) {
   constexpr std::uint64_t places = 20'000;
   const sparse_rows one = whole_rows("one row", 1, 700, [](std::uint64_t r) { return drawn_columns(r, places, 700); });
   for (const std::uint64_t rows : {3, 60, 300, 20'000}) {
@@ -279,7 +290,7 @@ TEST_F(SpmvAtomic, RowsMayShareEntries) {
 }
 
 // Where an offset descends, searches for the rows of places miss rows, or find others.
-TEST_F(SpmvAtomic, LongRowsAreAddedOnceWhateverOffsetsAreWrong) {
+TEST_P(TransposedSpmv, LongRowsAreAddedOnceWhateverOffsetsAreWrong) {
   const sparse_rows good = whole_rows(
       "long rows", 40, 2000, [](std::uint64_t r) { return drawn_columns(r, r % 3 == 0 ? 3000 : 5 * r, 2000); });
   std::vector<csr_entry> all;
@@ -312,7 +323,7 @@ TEST_F(SpmvAtomic, LongRowsAreAddedOnceWhateverOffsetsAreWrong) {
 }
 
 // In a short row, in one that is almost long, in pieces of long ones, and in rows with ends of their own.
-TEST_F(SpmvAtomic, EntriesWithBadColumnsAreAbsentAndTheFirstIsNamed) {
+TEST_P(TransposedSpmv, EntriesWithBadColumnsAreAbsentAndTheFirstIsNamed) {
   const sparse_rows m = whole_rows("rows of every kind", 50, 3000, [](std::uint64_t r) {
     return drawn_columns(r, r == 20 ? 250 : r == 30 ? 9000 : 10, 3000);
   });
@@ -355,7 +366,7 @@ TEST_F(SpmvAtomic, EntriesWithBadColumnsAreAbsentAndTheFirstIsNamed) {
 }
 
 // A graph multiplies by what the arrays hold when it runs; whether columns are hot, it samples anew.
-TEST_F(SpmvAtomic, IsCapturedIntoAGraph) {
+TEST_P(TransposedSpmv, IsCapturedIntoAGraph) {
   constexpr std::uint64_t rows = 10'000;
   constexpr std::uint64_t columns = 30'000;
   constexpr std::uint64_t each = 12;
@@ -408,11 +419,34 @@ TEST_F(SpmvAtomic, IsTheChoiceWhereOrderIsFree) {
       for (const char* const type : {"r4/u32+f32", "r8/u32+f64"}) {
         const std::string row = fmt::format("spmv/{}/{}+transposed", matrix, type);
         EXPECT_EQ(chosen(fmt::format("{}+unordered/n={}", row, n)), "cuda.atomic") << row;
-        EXPECT_EQ(chosen(fmt::format("{}/n={}", row, n)), "cuda.transposed") << row;
+        EXPECT_EQ(chosen(fmt::format("{}/n={}", row, n)), "cuda.fixed_point") << row;
       }
     }
   }
-  EXPECT_EQ(chosen("spmv/banded:x16/r4/u32+f32+transposed+unordered+f64_sums/n=1000000"), "cuda.transposed");
+  EXPECT_EQ(chosen("spmv/banded:x16/r4/u32+f32+transposed+unordered+f64_sums/n=1000000"), "cuda.fixed_point");
+}
+
+TEST_F(SpmvAtomic, RunsOfAMatrixThatIsKeptMayBeInAnyOrder) {
+  const sparse_rows m =
+      whole_rows("a matrix", 3000, 2000, [](std::uint64_t r) { return drawn_columns(r, r % 9, 2000); });
+  const csr_images images(m, {});
+  const placed_csr a(*ctx, images);
+  const image x_image = numbers(images.rows, value_type::f64, whole, false);
+  const image y_image = numbers(
+      images.columns, value_type::f64, [](std::uint64_t) { return y_before; }, true);
+  const placed x(*ctx, x_image);
+  for (const reduction_order order : {reduction_order::deterministic, reduction_order::unordered}) {
+    const placed y(*ctx, y_image);
+    const prepared_spmv prepared =
+        prepare_spmv(*ctx, a.view(), 1, {.transposed = true, .order = order, .variant = "kept"});
+    EXPECT_EQ(prepared.report().product == "cuda.atomic", order == reduction_order::unordered)
+        << prepared.report().product;
+    prepared.run(const_values_of(x.view(), value_type::f64), values_of(y.view(), value_type::f64), alpha, 2);
+    ctx->wait();
+    image found = y_image;
+    found.bytes = y.download();
+    expect_numbers(found, expected_of(m, 2), value_type::f64);
+  }
 }
 
 TEST_F(SpmvAtomic, SaysWhyItCannotRun) {
@@ -428,6 +462,8 @@ TEST_F(SpmvAtomic, SaysWhyItCannotRun) {
   EXPECT_EQ(reason("spmv/banded:x16/r4/u32+f32+transposed+unordered+f64_sums/n=1000"),
             "results are narrower than their sums");
 }
+
+INSTANTIATE_TEST_SUITE_P(Cuda, TransposedSpmv, testing::Values("cuda.atomic", "cuda.fixed_point"), test_name_of);
 
 }  // namespace
 }  // namespace sheaf::tests::cuda_spmv_atomic_test

@@ -138,7 +138,7 @@ TEST_F(Scaling, OfReductions) {
 
 TEST_F(Scaling, OfProductsAddedByAtomics) {
   for (const primitives::spmv_variant& v : primitives::spmv_variants()) {
-    if (v.name != "cuda.atomic") continue;
+    if (v.name != "cuda.atomic" && v.name != "cuda.fixed_point") continue;
     for (const access_pattern& pattern : patterns) {
       for (const std::uint64_t rows : counts) {
         for (const std::uint64_t columns : counts) {
@@ -157,7 +157,7 @@ TEST_F(Scaling, OfProductsAddedByAtomics) {
       if (HasFailure()) return;
     }
   }
-  EXPECT_EQ(plans_.size(), SHEAF_HAS_CUDA ? 1U : 0U);
+  EXPECT_EQ(plans_.size(), SHEAF_HAS_CUDA ? 2U : 0U);
 }
 
 TEST_F(Scaling, OfSplits) {

@@ -27,6 +27,8 @@ CALLS = {
     "spmv --transposed --order unordered": ["--count", "1000", "--rows", "100", "--value-type", "f32"],
     "spmm": ["--count", "1000", "--rows", "100", "--record-bytes", "64", "--value-type", "f32"],
     "spmm --transposed": ["--count", "1000", "--rows", "100", "--record-bytes", "64", "--value-type", "f32"],
+    "spmm --transposed --order unordered": ["--count", "1000", "--rows", "100", "--record-bytes", "64",
+                                            "--value-type", "f32"],
     "edge_sum": ["--count", "1000"],
 }
 

@@ -75,6 +75,14 @@ def draw_value_type(case, trial, narrow):
         trial.options["--value-type"] = "f32" if narrow else "f64"
 
 
+def draw_order(case, trial):
+    """--order of a transposed product. @returns what the call has more than without it"""
+    if case.chance(0.5):
+        return ""
+    trial.options["--order"] = order = case.pick(["deterministic", "unordered"])
+    return " --order unordered" if order == "unordered" else ""
+
+
 def spmv(case):
     trial = Trial("spmv")
     matrix = draw_matrix(case)
@@ -95,10 +103,7 @@ def spmv(case):
     if transposed:
         trial.options["--transposed"] = None
         call += " --transposed"
-    if transposed and case.chance(0.5):
-        trial.options["--order"] = order = case.pick(["deterministic", "unordered"])
-        if order == "unordered":
-            call += " --order unordered"
+        call += draw_order(case, trial)
     draw_value_type(case, trial, narrow)
     if case.chance(0.3):
         trial.options["--runs"] = case.pick([1, 2, 20])
@@ -146,8 +151,10 @@ def spmm(case):
     trial.operands = [matrix.name, name]
     x = as_read(case, trial, name, values, narrow)
     alpha, beta, before = draw_scaling(case, trial, narrow, lambda: draw_rows(case, "y before", y_count, width))
+    call = "spmm"
     if transposed:
         trial.options["--transposed"] = None
+        call += " --transposed" + draw_order(case, trial)
     draw_value_type(case, trial, narrow)
     if case.chance(0.05):
         trial.options["--temporary"] = "."
@@ -164,9 +171,10 @@ def spmm(case):
             for each, number in zip(sums, before):
                 each.take(beta, number)
         trial.outputs[out] = is_npy(f"'<{code}'", (y_count, width), check=look_at_sums(sums, code, "y"))
-        wanted = {"records": len(matrix.values), "record_bytes": width * int(code[1])}
+        wanted = {"records": len(matrix.values), "record_bytes": width * int(code[1]), "transposed": transposed,
+                  "order": trial.options.get("--order", "deterministic")}
         trial.report = lambda d: None if {name: d[name] for name in wanted} == wanted else f"the report has {d}, not {wanted}"
-    case.force_variant(trial, "spmm --transposed" if transposed else "spmm")
+    case.force_variant(trial, call)
     return trial
 
 

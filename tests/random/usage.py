@@ -50,7 +50,7 @@ OPTIONS = {
     "spmv": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD,
              "--order": WORD, **CONTEXT, **DEVICES, **MEMORY, **VARIANT, **TEMPORARY},
     "spmm": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, "--value-type": WORD,
-             **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
+             "--order": WORD, **CONTEXT, **MEMORY, **VARIANT, **TEMPORARY},
     "solve": {"-o": FILE, "--tolerance": REAL + ["-1"], "--absolute": REAL + ["-1"], "--iterations": WHOLE, "--history": FILE,
               "--value-type": WORD, **CONTEXT, **DEVICES, **MEMORY, **REPEATED, **TEMPORARY},
     "edges": {"-o": FILE, "--dual": FILE, "--weights": FILE, "--function": WORD, "--runs": NUMBER_FROM_1,

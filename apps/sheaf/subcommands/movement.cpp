@@ -191,6 +191,16 @@ CLI::Option* add_value_type(CLI::App& subcommand, bool& is_f32, const std::strin
       ->default_str("f64");
 }
 
+void add_order(CLI::App& subcommand, reduction_order& order, CLI::Option* transposed) {
+  subcommand
+      .add_option_function<std::string>(
+          "--order", [&order](const std::string& text) { order = primitives::parse_reduction_order(text); },
+          "Order of a transposed product's sums: unordered is faster on CUDA, with other last bits in every run")
+      ->needs(transposed)
+      ->check(CLI::IsMember({"deterministic", "unordered"}))
+      ->default_str("deterministic");
+}
+
 double median_of(std::vector<double> seconds) {
   std::ranges::sort(seconds);
   const std::size_t middle = seconds.size() / 2;
@@ -212,7 +222,7 @@ std::string runs_text(const common_options& common, const run_times& times) {
 }
 
 void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,
-                  std::uint64_t count, std::uint64_t record_bytes, const run_times& times) {
+                  std::uint64_t count, std::uint64_t record_bytes, const run_times& times, const nlohmann::json& more) {
   if (common.quiet) return;
   print_variants(common, plan);
   const double seconds = times.least;
@@ -230,6 +240,7 @@ void print_report(const common_options& common, const std::string& output, const
                    {"predicted_seconds", predicted},
                    {"verified", common.verify},
                    {"output", output}});
+    report.update(more);
     add_runs(report, common, times);
     return print_json(std::move(report));
   }

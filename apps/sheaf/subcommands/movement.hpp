@@ -190,11 +190,15 @@ std::string index_header(const io::record_file& like, index_type type, std::uint
 
 /// --value-type f32|f64, of matrices and vectors.
 CLI::Option* add_value_type(CLI::App& subcommand, bool& is_f32, const std::string& description);
+/// --order deterministic|unordered, of the sums of products that are `transposed`.
+void add_order(CLI::App& subcommand, reduction_order& order, CLI::Option* transposed);
 /// What --runs has measured, as members of a report and as words; nothing where it is not given.
 void add_runs(nlohmann::json& report, const common_options& common, const run_times& times);
 std::string runs_text(const common_options& common, const run_times& times);
 
+/// @param more  members of the report in JSON beside those that all have
 void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,
-                  std::uint64_t count, std::uint64_t record_bytes, const run_times& times);
+                  std::uint64_t count, std::uint64_t record_bytes, const run_times& times,
+                  const nlohmann::json& more = nlohmann::json::object());
 
 }  // namespace sheaf::cli

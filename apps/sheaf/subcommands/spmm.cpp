@@ -32,7 +32,12 @@ struct spmm_command {
   double alpha = 1;
   double beta = 0;
   bool transposed = false;
+  reduction_order order = reduction_order::deterministic;  ///< of the sums of a transposed product
   bool narrow = false;
+
+  spmm_options options() const {
+    return {.alpha = alpha, .beta = beta, .transposed = transposed, .order = order, .variant = common.variant()};
+  }
 };
 
 /// What a file of rows has to look like.
@@ -90,13 +95,10 @@ planned_call plan_of(const spmm_command& command, const context& ctx, const csr_
   matrix.columns = a.columns;
   matrix.offset = a.row_begins.type;
   matrix.is_transposed = command.transposed;
+  matrix.is_unordered = command.order == reduction_order::unordered;
   const const_value_rows x(nullptr, command.transposed ? a.rows : a.columns, width, a.values.type);
   const value_rows y(nullptr, command.transposed ? a.columns : a.rows, width, a.values.type);
-  return {call_words_of(problem), explain_spmm(ctx, a, x, y,
-                                               {.alpha = command.alpha,
-                                                .beta = command.beta,
-                                                .transposed = command.transposed,
-                                                .variant = command.common.variant()})};
+  return {call_words_of(problem), explain_spmm(ctx, a, x, y, command.options())};
 }
 
 // Column by column of X and Y, as products with vectors.
@@ -168,10 +170,7 @@ void run_typed(const spmm_command& command) {
   record_output out(command.output, header, y_count, width * sizeof(Value));
   const context_output y(ctx, out);
   const value_type type = value_type_of<Value>();
-  const spmm_options options{.alpha = command.alpha,
-                             .beta = command.beta,
-                             .transposed = command.transposed,
-                             .variant = command.common.variant()};
+  const spmm_options options = command.options();
   const run_times times = timed_runs(
       ctx, command.matrix, command.common.runs,
       [&] {
@@ -186,7 +185,9 @@ void run_typed(const spmm_command& command) {
     require_product(command, matrix, numbers, before, reinterpret_cast<const Value*>(out.rows().data), width);
   }
   out.commit();
-  print_report(command.common, command.output, ctx, planned.plan, matrix.entries(), width * sizeof(Value), times);
+  print_report(command.common, command.output, ctx, planned.plan, matrix.entries(), width * sizeof(Value), times,
+               {{"transposed", command.transposed},
+                {"order", primitives::text_of(command.order, primitives::reduction_orders)}});
 }
 
 }  // namespace
@@ -197,7 +198,9 @@ void add_spmm(CLI::App& app) {
   add_input(*subcommand, "MATRIX", command->matrix, "A MatrixMarket file, gzip or not")->required();
   add_input(*subcommand, "X", command->x, "The dense matrix: .npy or .npz of f2, f4 or f8")->required();
   add_output(*subcommand, command->output)->required();
-  subcommand->add_flag("--transposed", command->transposed, "Multiply by the transposed matrix");
+  CLI::Option* const transposed =
+      subcommand->add_flag("--transposed", command->transposed, "Multiply by the transposed matrix");
+  add_order(*subcommand, command->order, transposed);
   add_real(*subcommand, "--alpha", command->alpha, "What the product is multiplied by");
   add_real(*subcommand, "--beta", command->beta, "What --y is multiplied by before it is added");
   add_input(*subcommand, "--y", command->y, "The dense matrix that is added, with --beta: as X")->type_name("FILE");

@@ -19,8 +19,7 @@ constexpr const char* spmv_footer =
     "place are added, and zeros of arrays are dropped. X is an .npy or .npz array of f4 or f8, or a MatrixMarket\n"
     "file of one column or one row. It has one number for each column (with --transposed: row); without it, all are\n"
     "1. --y is read in the same way, but only with --beta. The result has the --value-type. With f32, finite numbers\n"
-    "that are larger than f32 can hold are refused. Without --variant, --runs prepares the matrix for them, and the\n"
-    "result has the same bits in every run, whatever --order allows.\n\n"
+    "that are larger than f32 can hold are refused. Without --variant, --runs prepares the matrix for them.\n\n"
     "Example: row sums of a matrix\n"
     "  printf '%%%%MatrixMarket matrix coordinate real general\\n2 3 3\\n1 1 1.5\\n1 3 2\\n2 2 -1\\n' > a.mtx\n"
     "  sheaf spmv a.mtx -o sums.npy --verify\n"
@@ -38,13 +37,11 @@ struct spmv_command {
   double alpha = 1;
   double beta = 0;
   bool transposed = false;
-  reduction_order allowed_order = reduction_order::deterministic;  ///< of the sums of a product that is not prepared
+  reduction_order order = reduction_order::deterministic;  ///< of the sums of a transposed product
   bool narrow = false;
 
   /// Whether the matrix is prepared for runs: unless the caller names the variant of the products.
   bool is_prepared() const { return common.runs > 0 && !common.forces_variant(); }
-  /// The order of sums that holds.
-  reduction_order order() const { return is_prepared() ? reduction_order::deterministic : allowed_order; }
 };
 
 /// What a matrix looks like.
@@ -112,7 +109,7 @@ nlohmann::json json_of(const spmv_command& command, const context& ctx, const cs
                  {"row_nonzeros", {{"least", facts.least}, {"mean", facts.mean}, {"most", facts.most}}},
                  {"bandwidth", facts.bandwidth},
                  {"transposed", command.transposed},
-                 {"order", primitives::text_of(command.order(), primitives::reduction_orders)},
+                 {"order", primitives::text_of(command.order, primitives::reduction_orders)},
                  {"value_type", command.narrow ? "f32" : "f64"},
                  {"variant", timing.variant},
                  {"variants", std::move(variants)},
@@ -236,7 +233,7 @@ primitives::problem_spec problem_of(const spmv_command& command, const csr_view&
   matrix.columns = a.columns;
   matrix.offset = a.row_begins.type;
   matrix.is_transposed = command.transposed;
-  matrix.is_unordered = command.order() == reduction_order::unordered;
+  matrix.is_unordered = command.order == reduction_order::unordered;
   return problem;
 }
 
@@ -245,7 +242,7 @@ planned_call plan_of(const spmv_command& command, const context& ctx, const csr_
   const spmv_options options{.alpha = command.alpha,
                              .beta = command.beta,
                              .transposed = command.transposed,
-                             .order = command.order(),
+                             .order = command.order,
                              .variant = command.common.variant()};
   const std::uint64_t x_count = command.transposed ? a.rows : a.columns;
   const std::uint64_t y_count = command.transposed ? a.columns : a.rows;
@@ -263,7 +260,8 @@ planned_call plan_of_preparation(const spmv_command& command, const context& ctx
   words.text += fmt::format(", {} runs", command.common.runs);
   words.facts.push_back({"runs", command.common.runs});
   return {std::move(words),
-          explain_prepare_spmv(ctx, a, command.common.runs, {.transposed = command.transposed, .pattern = order})};
+          explain_prepare_spmv(ctx, a, command.common.runs,
+                               {.transposed = command.transposed, .order = command.order, .pattern = order})};
 }
 
 // What a run is by the plan of a preparation: its own product, or that of spmv.
@@ -328,7 +326,8 @@ struct products {
     if (command.is_prepared()) {
       start_threads(ctx);
       const io::progress_step step("preparing the matrix");
-      prepared.emplace(prepare_spmv(ctx, a, command.common.runs, {.transposed = command.transposed}));
+      prepared.emplace(
+          prepare_spmv(ctx, a, command.common.runs, {.transposed = command.transposed, .order = command.order}));
       timing.prepared = prepared->report();
       kept = io::held_memory("what the preparation keeps", timing.prepared->kept_bytes);
       command.common.limit_scratch(ctx);
@@ -383,7 +382,7 @@ void run_typed(const spmv_command& command) {
   const spmv_options options{.alpha = command.alpha,
                              .beta = command.beta,
                              .transposed = command.transposed,
-                             .order = command.order(),
+                             .order = command.order,
                              .variant = command.common.variant()};
   spmv_plans plans{plan_of(command, ctx, a.view).plan, {}};
   command.common.require_scratch(plans.product);
@@ -418,14 +417,7 @@ void add_spmv(CLI::App& app) {
   add_output(*subcommand, command->output)->required();
   CLI::Option* const transposed =
       subcommand->add_flag("--transposed", command->transposed, "Multiply by the transposed matrix");
-  subcommand
-      ->add_option_function<std::string>(
-          "--order",
-          [command](const std::string& text) { command->allowed_order = primitives::parse_reduction_order(text); },
-          "Order of a transposed product's sums: unordered is faster on CUDA, with other last bits in every run")
-      ->needs(transposed)
-      ->check(CLI::IsMember({"deterministic", "unordered"}))
-      ->default_str("deterministic");
+  add_order(*subcommand, command->order, transposed);
   add_real(*subcommand, "--alpha", command->alpha, "What the product is multiplied by");
   add_real(*subcommand, "--beta", command->beta, "What --y is multiplied by before it is added");
   subcommand->add_option("--y", command->y, "What is added: .npy or .npz of f4 or f8, or .mtx")->type_name("FILE");

@@ -551,7 +551,8 @@ prepared_run prepare(const context& ctx, const problem_spec& p, const array_set&
   const sparse_part& matrix = p.part<sparse_part>();
   const product_views v = views_of_product(p, arrays);
   const prepared_spmv prepared = prepare_spmv(
-      ctx, v.a, expected_runs, {.transposed = matrix.is_transposed, .sums = matrix.sums, .pattern = p.access});
+      ctx, v.a, expected_runs,
+      {.transposed = matrix.is_transposed, .sums = matrix.sums, .order = order_of(p), .pattern = p.access});
   return {[prepared, v] { prepared.run(v.x, v.y); }, preparation_of(prepared.report(), prepared.report().order)};
 }
 
@@ -620,8 +621,12 @@ constexpr const entry* entries_of_family[] = {&spmv_entry, &spmm_entry, &conjuga
 // Rows: every pattern of nonzeros by every layout, and systems.
 struct sparse_lists {
   std::vector<std::string> matrices{"banded:x16", "grid:x7", "uniform:x16", "uniform:xzipf", "zipf:x16"};
-  std::vector<std::string> layouts{"r4/u32+f32", "r8/u32+f64", "r8/u32+f64+transposed",
-                                   "r4/u32+f32+transposed+unordered", "r8/u32+f64+transposed+unordered"};
+  std::vector<std::string> layouts{"r4/u32+f32",
+                                   "r8/u32+f64",
+                                   "r4/u32+f32+transposed",
+                                   "r8/u32+f64+transposed",
+                                   "r4/u32+f32+transposed+unordered",
+                                   "r8/u32+f64+transposed+unordered"};
   std::vector<std::string> systems{"grid:x7:i16/r8/u32+f64", "grid:x27:i16/r8/u32+u64+f64+jacobi"};
 };
 

@@ -175,9 +175,11 @@ void run_dense(const context& ctx, const problem_spec& p, const array_set& array
 prepared_run prepare_dense(const context& ctx, const problem_spec& p, const array_set& arrays,
                            std::uint64_t expected_runs) {
   const dense_views v = views_of_dense(p, arrays);
-  const prepared_spmm prepared = prepare_spmm(
-      ctx, v.a, expected_runs,
-      {.transposed = p.part<sparse_part>().is_transposed, .pattern = p.access, .values_per_row = width_of_x(p)});
+  const prepared_spmm prepared = prepare_spmm(ctx, v.a, expected_runs,
+                                              {.transposed = p.part<sparse_part>().is_transposed,
+                                               .order = order_of(p),
+                                               .pattern = p.access,
+                                               .values_per_row = width_of_x(p)});
   return {[prepared, v] { prepared.run(v.x, v.y); }, preparation_of(prepared.report(), p.access)};
 }
 

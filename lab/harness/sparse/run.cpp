@@ -57,8 +57,9 @@ std::deque<prepared_spmv> prepared_products(const context& ctx, const csr_view& 
                                             const spmv_options& options) {
   std::deque<prepared_spmv> all;
   const auto prepare = [&](std::string_view variant) {
-    all.push_back(prepare_spmv(ctx, a, expected_runs,
-                               {.transposed = options.transposed, .sums = options.sums, .variant = variant}));
+    all.push_back(prepare_spmv(
+        ctx, a, expected_runs,
+        {.transposed = options.transposed, .sums = options.sums, .order = options.order, .variant = variant}));
   };
   prepare({});
   if (!request.variants) return all;

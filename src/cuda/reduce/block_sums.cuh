@@ -6,13 +6,34 @@
 // sums to the output. A sample of the list decides whether that pays.
 namespace sheaf::cuda {
 
-/// Sums that a block keeps in shared memory: a direct-mapped cache of slots without replacement. The first slot that
-/// comes to an entry keeps it, and slots with many values come early.
-template <class T, std::uint32_t Log2Entries = 11>
-struct block_sums {
+/// Slots of which a block keeps something in shared memory: a direct-mapped cache without replacement. The first slot
+/// that comes to an entry keeps it, and slots with many values come early.
+template <std::uint32_t Log2Entries>
+struct block_slots {
   static constexpr std::uint32_t bits = Log2Entries;
   static constexpr std::uint32_t free_entry = ~0U;
+  static constexpr std::uint32_t no_entry = ~0U;
   std::uint32_t slot[1 << bits];
+
+  /// The entry of a slot, if it has it or finds it free; else no_entry.
+  __device__ __forceinline__ std::uint32_t entry_of(std::uint32_t to) {
+    const std::uint32_t i = to * 0x9e3779b9U >> (32 - bits);
+    std::uint32_t owner = *static_cast<volatile std::uint32_t*>(slot + i);
+    if (owner == free_entry) {
+      owner = atomicCAS(slot + i, free_entry, to);
+      if (owner == free_entry) owner = to;
+    }
+    return owner == to ? i : no_entry;
+  }
+};
+
+/// Sums that a block keeps in shared memory.
+template <class T, std::uint32_t Log2Entries = 11>
+struct block_sums : block_slots<Log2Entries> {
+  using slots = block_slots<Log2Entries>;
+  using slots::bits;
+  using slots::free_entry;
+  using slots::slot;
   T sum[1 << bits];
 
   __device__ __forceinline__ void clear() {
@@ -23,13 +44,8 @@ struct block_sums {
   }
   /// Adds the value if the slot has its entry or finds it free; returns whether it did.
   __device__ __forceinline__ bool add(std::uint32_t to, T value) {
-    const std::uint32_t i = to * 0x9e3779b9U >> (32 - bits);
-    std::uint32_t owner = *static_cast<volatile std::uint32_t*>(slot + i);
-    if (owner == free_entry) {
-      owner = atomicCAS(slot + i, free_entry, to);
-      if (owner == free_entry) owner = to;
-    }
-    if (owner != to) return false;
+    const std::uint32_t i = slots::entry_of(to);
+    if (i == slots::no_entry) return false;
     if constexpr (sizeof(T) == 8 && std::is_integral_v<T>) {
       atomicAdd(reinterpret_cast<unsigned long long*>(sum + i), static_cast<unsigned long long>(value));
     } else {

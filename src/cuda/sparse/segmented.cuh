@@ -26,11 +26,6 @@ enum segments_fault : unsigned {
   has_wide_windows = 2,  ///< a window's columns span more than 16 bits
 };
 
-/// The row of a place: the last one that does not begin behind it, which has entries.
-__device__ inline std::uint64_t row_of_place(const row_offsets& rows, std::uint64_t place) {
-  return last_begun(std::uint64_t{0}, rows.rows, [&](std::uint64_t row) { return rows.begin(row) <= place; });
-}
-
 /// The window of a place, also of the one behind the last.
 __device__ __forceinline__ std::uint32_t window_of_place(const segments_shape& shape, const segment_window* windows,
                                                          std::uint64_t place) {

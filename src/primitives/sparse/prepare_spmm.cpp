@@ -65,8 +65,11 @@ prepare_spmm_problem describe_spmm_preparation(const context& ctx, const csr_vie
   }
   const const_value_rows x(nullptr, options.transposed ? a.rows : a.columns, options.values_per_row, a.values.type);
   const const_value_rows y(nullptr, options.transposed ? a.columns : a.rows, options.values_per_row, a.values.type);
-  return {describe_spmm(ctx, a, x, y, {.beta = 1, .transposed = options.transposed, .pattern = options.pattern}),
-          std::max<std::uint64_t>(1, expected_runs)};
+  require_enumerator(call, "the order", options.order, reduction_order::unordered);
+  return {
+      describe_spmm(ctx, a, x, y,
+                    {.beta = 1, .transposed = options.transposed, .order = options.order, .pattern = options.pattern}),
+      std::max<std::uint64_t>(1, expected_runs)};
 }
 
 }  // namespace
@@ -84,8 +87,12 @@ void prepared_spmm::run(const_value_rows x, value_rows y, double alpha, double b
   require_product_shapes(prepared_spmm_call, a, prepared.transposed, x, y);
   require_product_memory(prepared_spmm_call, ctx_, a, x, y);
   if (y.count == 0) return;
-  const spmm_problem p = describe_spmm(
-      ctx_, a, x, y, {.alpha = alpha, .beta = beta, .transposed = prepared.transposed, .pattern = prepared.pattern});
+  const spmm_problem p = describe_spmm(ctx_, a, x, y,
+                                       {.alpha = alpha,
+                                        .beta = beta,
+                                        .transposed = prepared.transposed,
+                                        .order = prepared.order,
+                                        .pattern = prepared.pattern});
   work.run(ctx_, p, {a, x, y, alpha, beta});
 }
 

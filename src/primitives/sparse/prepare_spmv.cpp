@@ -2,6 +2,7 @@
 
 #include "primitives/backends.hpp"
 #include "primitives/timed_runs.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf {
 namespace primitives {
@@ -66,8 +67,10 @@ namespace {
 prepare_spmv_problem describe(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
                               const prepare_spmv_options& options) {
   require_csr_shape(prepare_spmv_call, a);
+  require_enumerator(prepare_spmv_call, "the order", options.order, reduction_order::unordered);
   prepare_spmv_problem p;
   p.product = describe_spmv(prepare_spmv_call, ctx, a, options.transposed, options.sums, options.pattern);
+  p.product.order = options.order;
   p.product.reads_y = true;
   p.expected_runs = std::max<std::uint64_t>(1, expected_runs);
   return p;

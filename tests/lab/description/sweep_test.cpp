@@ -103,6 +103,21 @@ TEST(ListSweep, GoesTo2To30Nodes) {
   }
 }
 
+TEST(SpmvSweep, HasTransposedProductsOfBothTypesInBothOrders) {
+  std::set<std::string> rows;
+  for (const problem& p : primitives::problems_of(primitives::sweep_named("spmv"))) rows.insert(name(p));
+  for (const std::uint64_t count : {1 << 20, 1 << 23, 1 << 26}) {
+    for (const char* const matrix : {"banded:x16", "grid:x7", "uniform:x16", "uniform:xzipf", "zipf:x16"}) {
+      for (const char* const type : {"r4/u32+f32", "r8/u32+f64"}) {
+        for (const char* const product : {"", "+transposed", "+transposed+unordered"}) {
+          const std::string row = fmt::format("spmv/{}/{}{}/n={}", matrix, type, product, count);
+          EXPECT_TRUE(rows.contains(row)) << row;
+        }
+      }
+    }
+  }
+}
+
 TEST(ListSweep, RefusesOrdersThatAreNoList) {
   primitives::sweep s = primitives::sweep_named("list");
   s.patterns = {primitives::parse_pattern("identity"), primitives::parse_pattern("uniform")};

@@ -373,6 +373,9 @@ TEST(PrepareSpmm, IsExplainedWithoutTheMatrix) {
   ASSERT_NE(often.choice(), nullptr);
   EXPECT_EQ(once.choice()->variant, "kept");
   EXPECT_EQ(often.choice()->variant, "cpu.transposed");
+  expect_error(error_code::bad_argument, "prepare_spmm: the order is 2, not 0 to 1", [&] {
+    static_cast<void>(explain_prepare_spmm(ctx, shape, 1, {.order = static_cast<reduction_order>(2)}));
+  });
   expect_error(error_code::bad_argument, "prepare_spmm: values_per_row is 0, not 1 to 1024",
                [&] { static_cast<void>(explain_prepare_spmm(ctx, shape, 1, {.values_per_row = 0})); });
 }

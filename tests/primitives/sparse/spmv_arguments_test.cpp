@@ -58,6 +58,8 @@ TEST_F(SpmvArguments, TypesMustAgree) {
   refuses_matrix("row begins and row ends are of different types", {2, 3, begins, ends, columns, numbers});
   refuses("sums is 7, not 0 to 1", matrix(), x, y, {.sums = static_cast<spmv_sums>(7)});
   refuses("the order is 2, not 0 to 1", matrix(), x, y, {.order = static_cast<reduction_order>(2)});
+  expect_error(error_code::bad_argument, "prepare_spmv: the order is 2, not 0 to 1",
+               [&] { prepare_spmv(ctx, matrix(), 1, {.order = static_cast<reduction_order>(2)}); });
   refuses_matrix("the type of column_indices is 9, not 0 to 3",
                  {2, 3, offsets, index_span(columns.data(), 3, static_cast<index_type>(9)), numbers});
 }

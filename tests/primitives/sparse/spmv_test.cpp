@@ -43,7 +43,7 @@ bool takes(std::string_view variant, const csr_view& a, const spmv_options& o) {
     const bool sums_wide = a.values.type == value_type::f32 && o.sums == spmv_sums::f64;
     return o.transposed && o.order == reduction_order::unordered && !sums_wide;
   }
-  return o.transposed == (variant == "cpu.private" || variant == "cuda.transposed");
+  return o.transposed == (variant == "cpu.private" || is_for_transposed_on_cuda(variant));
 }
 
 class EverySpmvVariant : public testing::TestWithParam<std::string> {

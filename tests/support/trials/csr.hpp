@@ -289,6 +289,11 @@ class placed_csr {
   placed begins_, ends_, columns_, values_;
 };
 
+/// Whether a variant of CUDA multiplies by transposed matrices, and by no others.
+inline bool is_for_transposed_on_cuda(std::string_view variant) {
+  return variant == "cuda.atomic" || variant == "cuda.fixed_point";
+}
+
 /// What a product must be, and how far from it rounding may lead in any order of sums.
 struct expected_product {
   std::vector<long double> y;

@@ -60,6 +60,12 @@ struct row_offsets {
   __device__ __forceinline__ bool is_row(row_range r) const { return r.begin <= r.end && r.end <= limit; }
 };
 
+/// The last row that begins at a place or before it. As last_begun finds it, rows ascend with places, whatever the
+/// offsets are.
+__device__ __forceinline__ std::uint64_t row_of_place(const row_offsets& rows, std::uint64_t place) {
+  return last_begun(std::uint64_t{0}, rows.rows, [&](std::uint64_t row) { return rows.begin(row) <= place; });
+}
+
 /// Keeps a fault in the slot if it is the first: that of the earliest call, of its rows before its columns, and of
 /// these the one at the lowest position, then of the lowest row. Of one call, the words in the slot change from a
 /// column's to a row's and never back, and the position is written before them; so whoever reads the words first and

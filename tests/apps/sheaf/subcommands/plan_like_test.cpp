@@ -126,6 +126,7 @@ std::vector<sample> samples() {
       {"spmv springs.mtx --runs 3 --variant reference.serial", "-o out.npy"},
       {"spmm springs.mtx dense.npy", "-o out.npy"},
       {"spmm springs.mtx dense.npy --transposed --value-type f32", "-o out.npy"},
+      {"spmm springs.mtx dense.npy --transposed --order unordered", "-o out.npy"},
       {"solve springs.mtx", "-o out.npy"},
       {"solve springs.mtx x.npy --jacobi", "-o out.npy"},
       {"edges ends.npy nodes.npy --runs 1", "-o out.npy"},

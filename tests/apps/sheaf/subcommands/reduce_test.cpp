@@ -99,6 +99,25 @@ TEST_F(CliReduce, MultipliesRowsByASparseMatrix) {
   expect_failure("spmm a.mtx y.npy -o out.npy", 3, "sheaf spmm: y.npy: 2 rows, but a.mtx has 3 columns");
 }
 
+TEST_F(CliReduce, SaysInWhichOrderATransposedProductOfRowsWasAdded) {
+  for (const std::string order : {"deterministic", "unordered"}) {
+    const std::string line = fmt::format("spmm a.mtx y.npy -o t.npy --transposed --verify --order {}", order);
+    const program_result result = run_sheaf(folder, line + " --json");
+    ASSERT_EQ(result.code, 0) << result.err;
+    const auto report = nlohmann::json::parse(result.out);
+    EXPECT_EQ(report["transposed"], true);
+    EXPECT_EQ(report["order"], order);
+    // The plan is of the same call.
+    const auto plan = nlohmann::json::parse(run_sheaf(folder, "plan --like " + line + " --json").out);
+    EXPECT_EQ(plan["order"], order);
+  }
+  const auto plain = nlohmann::json::parse(run_sheaf(folder, "spmm a.mtx x.npy -o p.npy --json").out);
+  EXPECT_EQ(plain["transposed"], false);
+  EXPECT_EQ(plain["order"], "deterministic");
+  expect_failure("spmm a.mtx x.npy -o out.npy --order unordered", 2,
+                 "sheaf spmm: --order requires --transposed\nTry: sheaf spmm --help");
+}
+
 TEST(ReductionMistake, NamesTheFirstValueThatIsWrong) {
   const std::vector<float> in{1, 2, 3, 4};
   const std::vector<std::uint32_t> index{0, 1};

@@ -57,7 +57,7 @@ TEST_F(CliSpmv, MultipliesByOnesOrAVector) {
       expect_success(line + rest);
       expect_result("t.npy", {10.5, -9, 14});
       const nlohmann::json report = nlohmann::json::parse(run_sheaf(folder, line + " --json").out);
-      EXPECT_EQ(report["order"], order == "unordered" ? order : "deterministic") << "runs are prepared";
+      EXPECT_EQ(report["order"], order.substr(0, order.find(' ')));
     }
     expect_success("spmv a.mtx x.npy -o s.npy --alpha 2 --beta -1 --y y.npy --runs 2" + rest);
     expect_result("s.npy", {396, -29});
