@@ -8,6 +8,7 @@
 
 #include "distributed/collectives.hpp"
 #include "distributed/exchange.hpp"
+#include "distributed/fitted_cost.hpp"
 #include "distributed/movement/peers.hpp"
 
 namespace sheaf::distributed {
@@ -84,9 +85,12 @@ link_rates measured(group_state& state) {
   rates.bytes_per_second =
       others * static_cast<double>(of_a_pair) / std::max(whole - rates.exchange_seconds, whole / 2);
   const std::vector<std::uint64_t> read = all_gather(state, shares_memory(state));
-  if (state.is_on_device() && std::find(read.begin(), read.end(), 0U) == read.end()) {
+  if (!state.is_on_device()) return rates;
+  rates.share_beside_kernels = fitted::nccl_beside_kernels;
+  if (std::find(read.begin(), read.end(), 0U) == read.end()) {
+    rates.share_beside_kernels = fitted::copies_beside_kernels;
     rates.loads_per_second = short_loads(rates.bytes_per_second);
-    rates.loaded_bytes_per_second = rates.bytes_per_second * loaded_share_of_link;
+    rates.loaded_bytes_per_second = rates.bytes_per_second * fitted::loads_of_exchange;
   }
   return rates;
 }
@@ -98,22 +102,24 @@ link_rates usual_link(link_kind kind, gpu_access access) noexcept {
     // Two H200s of one host, docs/scale-out.md.
     case link_kind::copies: {
       // The bus is that of PCI Express 4 with 16 lanes, which nothing was measured on.
-      const double bytes_per_second = access == gpu_access::links ? 368e9 : 20e9;
+      const double bytes_per_second = access == gpu_access::links ? 388e9 : 20e9;
       const bool reads = access != gpu_access::through_host;
       return {.are_devices = true,
               .bytes_per_second = bytes_per_second,
-              .exchange_seconds = 42e-6,
-              .message_seconds = 5e-6,
-              .wait_seconds = 12e-6,
+              .exchange_seconds = 34e-6,
+              .message_seconds = 2.7e-6,
+              .wait_seconds = 12.7e-6,
               .loads_per_second = reads ? short_loads(bytes_per_second) : 0,
-              .loaded_bytes_per_second = reads ? bytes_per_second * loaded_share_of_link : 0};
+              .loaded_bytes_per_second = reads ? bytes_per_second * fitted::loads_of_exchange : 0,
+              .share_beside_kernels = fitted::copies_beside_kernels};
     }
     case link_kind::nccl:
       return {.are_devices = true,
-              .bytes_per_second = 262e9,
-              .exchange_seconds = 244e-6,
-              .message_seconds = 5e-6,
-              .wait_seconds = 12e-6};
+              .bytes_per_second = 350e9,
+              .exchange_seconds = 226e-6,
+              .message_seconds = 3e-6,
+              .wait_seconds = 14.4e-6,
+              .share_beside_kernels = fitted::nccl_beside_kernels};
     // Two cores of an AMD EPYC.
     default: return {.bytes_per_second = 3e9, .exchange_seconds = 2e-6, .message_seconds = 2e-6};
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <vector>
@@ -21,8 +22,16 @@ struct link_rates {
   double loads_per_second = 0;         ///< of short records from other ranks' memory; 0: ranks do not read it
   double loaded_bytes_per_second = 0;  ///< of long ones
 
+  double share_beside_kernels = 1;  ///< of bytes_per_second, while kernels of the same call run
+
   /// An exchange of so many bytes that a rank sends and takes.
   double exchange(double bytes) const noexcept { return exchange_seconds + bytes / bytes_per_second; }
+  /// One that is begun while the device has so many seconds of work: half of the least time is the host's, which passes
+  /// meanwhile.
+  double exchange_behind(double work, double bytes) const noexcept {
+    const double half = exchange_seconds / 2;
+    return half + std::max(0.0, half - work) + bytes / bytes_per_second;
+  }
 };
 
 /// How arrays travel between ranks.
@@ -46,11 +55,6 @@ link_rates usual_link(link_kind kind, gpu_access access = gpu_access::links) noe
 /// The rates of a group, in some 20 ms. Collective; the same on all ranks. Takes 1 GiB of a device's memory, or 32 MiB
 /// of the host's.
 link_rates measure_link(const group& ranks);
-
-/// Where a rank reads other ranks' memory, loads in both directions of a link at the rate of its exchanges: each needs
-/// a request, which travels against the records of others and takes 16 bytes for every 128. On two H200s that is 327
-/// GB/s by an exchange at 368, and gathers of records of 128 and of 1024 bytes came to 325 and 327.
-constexpr double loaded_share_of_link = 128.0 / (128 + 16);
 
 /// What a call is predicted to take.
 class call_cost {

@@ -73,8 +73,11 @@ sized_call sorted_call(const distributed::sort_size& size) {
     const std::uint64_t rows = mine * size.record_bytes;
     const bool compares_all = size.key.count == 1 && size.key.fields[0].bytes == size.record_bytes;
     const std::uint64_t scratch = compares_all ? rows / 10 * 11 : mine * most_scratch_of_a_record;
-    // Of several, a packed copy, and two groups of rows beside the result.
-    return devices == 1 ? 2 * rows + scratch : 7 * rows / 2 + scratch / 2;
+    if (devices == 1) return 2 * rows + scratch;
+    // The input, a copy of all rows, those that come from others, the result; a number of each row's part, with counts
+    // of parts, two and a half bytes; and the scratch of a group, which has three quarters of many rows at most.
+    const std::uint64_t come = rows / static_cast<std::uint64_t>(devices) * static_cast<std::uint64_t>(devices - 1);
+    return 3 * rows + come + mine * 5 / 2 + scratch / 4 * 3;
   };
   return call;
 }

@@ -75,7 +75,7 @@ double split_seconds(const stage& on, std::uint64_t entries) {
 }
 
 distributed::movement_shape shape_of(const stage& on, const movement_terms& of, std::uint64_t rows) {
-  return {rows * on.size(), rows * on.size(), of.width, of.is_prepared};
+  return {rows * on.size(), rows * on.size(), of.width, of.is_prepared, of.is_scatter};
 }
 
 distributed::call_cost cost_of(const stage& on, const movement_terms& of, std::uint64_t rows) {

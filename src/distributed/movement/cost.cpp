@@ -8,6 +8,7 @@
 #include <sheaf/scatter.hpp>
 #include <sheaf/split.hpp>
 
+#include "distributed/fitted_cost.hpp"
 #include "distributed/movement/peers.hpp"
 
 namespace sheaf::distributed {
@@ -37,8 +38,20 @@ void add_loads(call_cost& cost, const movement_shape& of, int ranks, const link_
   const double loaded = std::max(remote / link.loads_per_second,
                                  remote * static_cast<double>(of.record_bytes) / link.loaded_bytes_per_second);
   cost.add("loads", loaded);
+  if (!of.is_prepared) cost.add("list", fitted::list_seconds);
+  cost.add("launches", fitted::movement_seconds);
   cost.add("messages", 4 * link.message_seconds);
   cost.add("waits", 4 * link.wait_seconds);
+}
+
+/// Bytes of a movement by positions that ascend for each rank: where records are shorter than a sector of memory, each
+/// rank's records touch nearly all sectors on their side. Writes of parts of sectors read the rest first.
+double ordered_bytes(const movement_shape& of, int ranks, bool are_written) {
+  constexpr double sector_bytes = 32;
+  const auto width = static_cast<double>(of.record_bytes);
+  if (width >= sector_bytes) return 2 * width + number_bytes;
+  const double touched = std::min<double>(ranks, sector_bytes / width) * (are_written ? 2 : 1);
+  return width + touched * width + number_bytes;
 }
 
 /// device_routing and served_on_device, or sent_on_device: a list is brought into the order of owners, which get the
@@ -53,14 +66,18 @@ void add_exchange_steps(call_cost& cost, const movement_shape& of, int ranks, co
   if (!of.is_prepared) {
     // Owners and pairs of numbers are written, pairs are split, and taken apart.
     const std::uint64_t routed = number_bytes + 1 + 2 * number_bytes + 4 * number_bytes;
+    cost.add("list", fitted::list_seconds);
     cost.add("owners of entries", on_one.stream(part * routed) + on_one.split_by_owner(part));
     cost.add("exchange of rows", link.exchange(mine * number_bytes * others));
     messages += 1;
     waits += 2;
   }
-  cost.add("movement of a part", on_one.move(part, of.rows / static_cast<std::uint64_t>(ranks)));
-  cost.add("exchange of records", link.exchange(mine * static_cast<double>(of.record_bytes) * others));
-  cost.add("records in order", on_one.stream(part * (2 * of.record_bytes + number_bytes)));
+  const double move = on_one.move(part, of.rows / static_cast<std::uint64_t>(ranks));
+  const auto in_order = static_cast<std::uint64_t>(mine * ordered_bytes(of, ranks, !of.is_scatter));
+  cost.add("movement of a part", move);
+  cost.add("exchange of records", link.exchange_behind(move, mine * static_cast<double>(of.record_bytes) * others));
+  cost.add("records in order", on_one.stream(in_order));
+  cost.add("launches", fitted::movement_seconds);
   cost.add("messages", messages * link.message_seconds);
   cost.add("waits", waits * link.wait_seconds);
 }
@@ -124,7 +141,9 @@ double gather_seconds(const context& ctx, const movement_shape& of, int ranks, c
 }
 
 double scatter_seconds(const context& ctx, const movement_shape& of, int ranks, const link_rates& link) {
-  return movement_cost(of, ranks, {}, planned_scatter_steps(ctx, of), link, false).seconds();
+  movement_shape scatter = of;
+  scatter.is_scatter = true;
+  return movement_cost(scatter, ranks, {}, planned_scatter_steps(ctx, of), link, false).seconds();
 }
 
 }  // namespace sheaf::distributed

@@ -10,6 +10,7 @@ struct movement_shape {
   std::uint64_t rows = 0;     ///< of the table or of the output, of all ranks
   std::uint64_t record_bytes = 0;
   bool is_prepared = false;
+  bool is_scatter = false;
 };
 
 /// What the steps of a movement take on one rank alone, on as many entries and rows.

@@ -5,6 +5,7 @@
 
 #include <sheaf/machine_profile.hpp>
 
+#include "distributed/fitted_cost.hpp"
 #include "distributed/sort/course.hpp"
 #include "distributed/sort/keys.hpp"
 
@@ -44,15 +45,16 @@ void add_steps_of_few(call_cost& cost, const sort_shape& of, int ranks, const so
   cost.add("sort of what came", on_one.sort(mine, bits));
   cost.add("messages", (3 + log2_of(ranks) + 2 * rounds) * link.message_seconds);
   cost.add("waits", (1 + 2 * rounds) * link.wait_seconds);
+  cost.add("search of ends", rounds * fitted::selection_round_seconds);
 }
 
-/// A link on which one exchange travels after another.
+/// A link on which one exchange travels after another, beside kernels.
 class busy_link {
  public:
   explicit busy_link(const link_rates& rates) : rates_(rates) {}
   /// When bytes have arrived that may travel from a time on.
   double arrival(double ready, double bytes) {
-    free_ = std::max(free_, ready) + bytes / rates_.bytes_per_second;
+    free_ = std::max(free_, ready) + bytes / (rates_.bytes_per_second * rates_.share_beside_kernels);
     return free_ + rates_.exchange_seconds;
   }
 
@@ -67,7 +69,7 @@ struct arrivals {
   std::vector<double> of_groups;
 };
 
-/// move_and_start(): the first group travels as its chunks are moved, and of the second what the first chunk has; then
+/// move_and_start(): the first group travels as its chunks are moved, and of the second half its chunks; then
 /// cut parts, and all others.
 arrivals arrivals_of(const sort_course& course, double move, double sent, double cut_bytes, const link_rates& link) {
   arrivals out;
@@ -81,62 +83,57 @@ arrivals arrivals_of(const sort_course& course, double move, double sent, double
     left[g] -= bytes;
   };
   const double of_chunk = left[0] / chunks;
+  const double second = left.size() > 1 ? left[1] : 0;
   for (std::uint64_t c = 0; c < course.chunks; ++c) {
     const double ready = move * static_cast<double>(c + 1) / chunks;
     if (c + 1 == course.chunks) out.of_cuts = busy.arrival(ready, cut_bytes);
     send(0, ready, of_chunk);
-    if (c == 0 && course.chunks > 1 && left.size() > 1) send(1, ready, left[1] / chunks);
+    if (left.size() > 1 && c < course.chunks / 2) send(1, ready, second / chunks);
   }
   for (std::size_t g = 1; g < left.size(); ++g) send(g, move, left[g]);
   return out;
 }
 
-/// Whether rows are words, alone or with one array of such values, which are sorted from where the runs of their parts
-/// lie: one pass takes the place of two.
-bool are_sorted_in_parts(const sort_shape& of) {
-  const auto is_word = [](std::uint64_t bytes) { return bytes == 4 || bytes == 8; };
-  const bool is_key = is_word(of.row_bytes) && layout_of(of.key).bits == 8 * of.row_bytes;
-  return is_key && (of.value_bytes.empty() || (of.value_bytes.size() == 1 && is_word(of.value_bytes.front())));
-}
-
-/// A group's rows.
+/// A group's rows. Those that are sorted from where the runs of their parts lie take a pass less, but beside exchanges
+/// as long as a sort alone.
 double seconds_of_group(const sort_shape& of, double rows, const sort_steps& on_one) {
   constexpr std::uint32_t counted_bits = 9;  // of keys that have a part each
-  constexpr std::uint32_t bits_of_a_pass = 8;
   const auto n = static_cast<std::uint64_t>(std::max(1.0, rows));
   const std::uint32_t bits = layout_of(of.key).bits;
   if (bits <= counted_bits) return on_one.stream(2 * n * of.moved_bytes());
-  const double whole = on_one.sort(n, bits);
-  // A sort that cannot run takes for ever, and infinity less infinity is no number.
-  if (!are_sorted_in_parts(of) || !std::isfinite(whole)) return whole;
-  return std::max(whole - on_one.sort(n, bits_of_a_pass), whole / 2);
+  return on_one.sort(n, bits);
 }
 
 /// The steps of sort_by_parts(), in their order.
 void add_part_steps(call_cost& cost, const sort_shape& of, int ranks, const limits& bounds, const sort_steps& on_one,
                     const link_rates& link) {
   constexpr double sampled_keys = 1 << 15;
-  constexpr double parts = 512;
+  constexpr double rows_of_part = 1 << 19;
+  constexpr double most_parts = 512;
   constexpr std::uint64_t least_bytes_read = 32;  // of a row whose key is read
   constexpr std::uint32_t counted_bits = 9;
   const std::uint64_t mine = of.rows / static_cast<std::uint64_t>(ranks);
   const std::uint32_t bits = layout_of(of.key).bits;
   const sort_course course = course_of(ranks, mine, mine, of.moved_bytes(), bits, bounds);
   const double n = static_cast<double>(mine);
-  const double found = on_one.stream(mine * (std::min(of.row_bytes, least_bytes_read) + 1));
-  const double move = on_one.stream(mine * (2 * of.moved_bytes() + 1));
+  const double parts = std::min(most_parts, std::max(n * ranks / rows_of_part, 32.0 * ranks));
+  constexpr std::uint64_t part_bytes = sizeof(std::uint16_t);  // of the number of a row's part
+  const double found =
+      fitted::find_parts_of_copy * on_one.stream(mine * (std::min(of.row_bytes, least_bytes_read) + part_bytes));
+  const double move = fitted::move_rows_of_copy * on_one.stream(mine * (2 * of.moved_bytes() + part_bytes));
   const double cut_rows = bits <= counted_bits ? 0 : n * ranks / parts;
   const double cuts = std::min(2, ranks - 1);
   const auto cut_bytes = cuts * cut_rows * static_cast<double>(of.moved_bytes()) / ranks;
   const arrivals at = arrivals_of(course, move, sent_bytes(of, ranks), cut_bytes, link);
-  double done = at.of_cuts;
+  double done = std::max(move, at.of_cuts);
   if (cut_rows > 0) done += cuts * on_one.sort(static_cast<std::uint64_t>(cut_rows) + 1, bits);
   for (std::size_t g = 0; g < at.of_groups.size(); ++g)
-    done = std::max(done, at.of_groups[g]) + seconds_of_group(of, n * course.share(g), on_one);
+    done = std::max(done, at.of_groups[g]) + link.wait_seconds + seconds_of_group(of, n * course.share(g), on_one);
   if (bits > counted_bits)
-    cost.add("sample", on_one.sort(static_cast<std::uint64_t>(sampled_keys / ranks), bits) + link.wait_seconds +
-                           link.message_seconds);
+    cost.add("sample", fitted::sample_seconds + on_one.sort(static_cast<std::uint64_t>(sampled_keys / ranks), bits) +
+                           link.wait_seconds + link.message_seconds);
   cost.add("parts of rows", found);
+  cost.add("plan", fitted::plan_seconds);
   cost.add("rows to their parts", move);
   cost.add("exchanges and sorts behind these", done - move);
   cost.add("messages", 2 * link.message_seconds);

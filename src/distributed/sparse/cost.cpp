@@ -7,6 +7,8 @@
 #include <sheaf/machine_profile.hpp>
 #include <sheaf/spmv.hpp>
 
+#include "distributed/fitted_cost.hpp"
+
 namespace sheaf::distributed {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr double sums_of_an_iteration = 2;  // of curvature, and of the residual
 
 /// matrix_part::multiply(): values that others need are gathered and sent, interior rows are multiplied meanwhile, and
 /// then the rows of the boundary. On devices the host waits for the values of others, so that an exchange takes its
-/// least time beside the product.
+/// least time beside the product, but for what the host does of it meanwhile.
 void add_product(call_cost& cost, int ranks, const system_shape& of, double product, const link_rates& link) {
   if (ranks == 1) return cost.add("product", product);
   if (!link.are_devices) {
@@ -24,7 +26,8 @@ void add_product(call_cost& cost, int ranks, const system_shape& of, double prod
   }
   const double travels = halo_bytes(of) / link.bytes_per_second;
   cost.add("product, beside the halo", std::max(product, travels));
-  cost.add("halo", link.exchange_seconds);
+  cost.add("halo", link.exchange_behind(product, 0));
+  cost.add("launches", fitted::product_seconds);
 }
 
 /// The constructor of matrix_part: rows are looked at, columns are renumbered, and other ranks are asked for values of
