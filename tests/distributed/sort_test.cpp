@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include <sheaf/distributed/split.hpp>
 
@@ -386,6 +387,30 @@ TEST(DistributedSplit, IsThatOfAllRecords) {
         },
         bounds);
   }
+}
+
+TEST(DistributedSplit, CountsCategoriesThatKeysCannotHave) {
+  limits bounds;
+  bounds.chunk_bytes = 64000;
+  on_ranks_both_ways(
+      [](const group& ranks) {
+        const std::uint64_t count = 20000;
+        std::vector<std::uint64_t> all(count);
+        std::vector<std::uint8_t> category(count);
+        std::vector<std::uint64_t> offsets(301);
+        for (std::uint64_t i = 0; i < count; ++i) {
+          all[i] = i;
+          category[i] = static_cast<std::uint8_t>(i * i);
+          ++offsets[category[i] + std::size_t{1}];
+        }
+        std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+        const layout rows = layout::even(count, ranks.size());
+        const auto mine = part_of(category, rows, ranks.rank());
+        const split_records got =
+            distributed::split(ranks, part_of(all, rows, ranks.rank()), split_key::category(mine, 300));
+        EXPECT_EQ(got.offsets, offsets);
+      },
+      bounds);
 }
 
 TEST(DistributedSplit, TakesFewRecordsOfFewCategories) {
