@@ -122,9 +122,9 @@ TEST(Recorded, PlanInThePictureIsTodays) {
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     const variant_estimate& today = estimates[i];
     const nlohmann::json& then = drawn.at("variants").at(i);
-    EXPECT_EQ(today.variant, then.at("variant")) << rewritten;
-    EXPECT_EQ(today.applicable, then.at("applicable")) << today.variant;
-    EXPECT_EQ(today.reason, then.at("reason")) << today.variant;
+    EXPECT_EQ(today.variant, then.at("variant").get<std::string>()) << rewritten;
+    EXPECT_EQ(today.applicable, then.at("applicable").get<bool>()) << today.variant;
+    EXPECT_EQ(today.reason, then.at("reason").get<std::string>()) << today.variant;
     EXPECT_EQ(today.scratch_bytes, then.at("scratch_bytes")) << today.variant;
     ASSERT_EQ(today.terms.size(), then.at("terms").size()) << today.variant;
     const auto expect_close = [&](double now, const nlohmann::json& before, const char* what) {

@@ -55,10 +55,11 @@ class SHEAF_API prepared_spmv {
 /// is not; error(bad_argument) as sheaf::spmv does, if the layouts do not fit, or if ranks disagree; and what every
 /// call on a group may throw. Takes a column number of 4 bytes for each entry, or of 8 on ranks that need 2^32 columns
 /// or more. The matrix is inspected where it lies, by all threads or on the device, which takes a quarter of a byte for
-/// each column of the matrix for as long as the call. One thread of the host does it, with copies of offsets and columns
-/// from a device, where rows have ends of their own, or where the matrix has more than 32 columns for each entry of this
-/// rank. Values stay where they are, unless rows have ends of their own: then they are copied. Where rows beside each
-/// other have columns near each other, the device also keeps 2 bytes for each entry, and its products read these.
+/// each column of the matrix for as long as the call. One thread of the host does it, with copies of offsets and
+/// columns from a device, where rows have ends of their own, or where the matrix has more than 32 columns for each
+/// entry of this rank. Values stay where they are, unless rows have ends of their own: then they are copied. Where rows
+/// beside each other have columns near each other, the device also keeps 2 bytes for each entry, and its products read
+/// these.
 SHEAF_API prepared_spmv prepare_spmv(const group& ranks, const csr_view& a, const layout& rows, const layout& columns,
                                      spmv_sums sums = spmv_sums::as_values);
 
