@@ -117,8 +117,16 @@ TEST(Recorded, PlanInThePictureIsTodays) {
   primitives::problem_spec problem = primitives::parse_problem(drawn.at("problem").get<std::string>());
   problem.access = hint(problem);
   const machine profile = load("h200/model.json").profile;
-  const auto estimates = entry_of(problem).estimates(problem, profile.backend, profile);
-  ASSERT_EQ(estimates.size(), drawn.at("variants").size()) << "other variants; " << rewritten;
+  auto estimates = entry_of(problem).estimates(problem, profile.backend, profile);
+  // Forms of the papers are in this program alone.
+  std::erase_if(estimates, [&](const variant_estimate& each) {
+    return each.by_name_only &&
+           std::none_of(drawn.at("variants").begin(), drawn.at("variants").end(),
+                        [&](const auto& one) { return one.at("variant").template get<std::string>() == each.variant; });
+  });
+  std::string names;
+  for (const variant_estimate& each : estimates) names += " " + std::string(each.variant);
+  ASSERT_EQ(estimates.size(), drawn.at("variants").size()) << "other variants:" << names << "; " << rewritten;
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     const variant_estimate& today = estimates[i];
     const nlohmann::json& then = drawn.at("variants").at(i);
