@@ -68,7 +68,8 @@ TEST(CostOfRanks, WhereNoneCanDoItAllAreTaken) {
   EXPECT_EQ(chosen_seconds({}), never);
   // Steps that never end make a call that does not, whatever it is made of.
   const auto endless = [&](std::uint64_t, std::uint64_t) { return never; };
-  const sort_steps sorts{[&](std::uint64_t, std::uint32_t) { return never; }, [&](std::uint64_t) { return never; }};
+  const sort_steps sorts{[&](std::uint64_t, std::uint32_t) { return never; }, [&](std::uint64_t) { return never; },
+                         [](std::uint64_t bytes) { return static_cast<double>(bytes) / 4e12; }};
   for (const link_rates& link : {devices(), host()}) {
     for (const int ranks : {1, 2, 3}) {
       for (const std::uint64_t rows : {1 << 10, 1 << 22})
@@ -302,7 +303,9 @@ TEST(CostOfRanks, GpusWithoutLinksOfTheirOwnAreSlower) {
   EXPECT_LE(bus.loads_per_second * 8, bus.bytes_per_second);
   // Sorts of an H200, some 10 G numbers of 8 bytes a second.
   const sort_steps sorts{
-      [](std::uint64_t rows, std::uint32_t bits) { return 1e-10 * static_cast<double>(rows) * bits / 64; }, {}};
+      [](std::uint64_t rows, std::uint32_t bits) { return 1e-10 * static_cast<double>(rows) * bits / 64; },
+      {},
+      [](std::uint64_t bytes) { return static_cast<double>(bytes) / 4e12; }};
   const auto best = [&](const link_rates& link) {
     return cheapest_ranks(2, [&](int ranks) { return sort_cost(keys(1 << 26), ranks, {}, sorts, link).seconds(); });
   };

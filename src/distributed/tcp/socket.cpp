@@ -158,7 +158,7 @@ int connect_within(int descriptor, const addrinfo& to, const deadline& until) {
 std::vector<const addrinfo*> in_order(const addrinfo* first) {
   std::vector<const addrinfo*> all;
   for (const addrinfo* at = first; at != nullptr; at = at->ai_next) all.push_back(at);
-  std::ranges::stable_partition(all, [](const addrinfo* at) { return at->ai_family == AF_INET; });
+  std::stable_partition(all.begin(), all.end(), [](const addrinfo* at) { return at->ai_family == AF_INET; });
   return all;
 }
 
