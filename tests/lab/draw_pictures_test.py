@@ -119,7 +119,7 @@ class Script(unittest.TestCase):
             row = {"problem": "sort_keys/uniform/r8/u64/n=134217728", "backend": "cuda", "who": "sheaf", "devices": 2,
                    "transport": "copies", "is_prepared": False, "verified": True, "one_seconds": 0.004,
                    "median_seconds": 0.005}
-            document = {"schema_version": 2, "recorded": "2026-11-30T00:00:00Z", "rows": [],
+            document = {"schema_version": 2, "recorded": "2126-11-30T00:00:00Z", "rows": [],
                         "machines": {"cuda": {"machine": "NVIDIA H200"}}, "scale_out_rows": [row]}
             (folder / "results" / "two.json").write_text(json.dumps(document), encoding="utf-8")
             done = run_script("--results", folder / "results", "--pictures", folder / "pictures")
@@ -229,15 +229,19 @@ class Functions(unittest.TestCase):
     def test_devices_are_compared_with_one_of_them(self):
         class Devices(Nothing):
             def scale_out(self):
-                return [{"devices": devices, "machine": "NVIDIA H200", "text": text, "one_seconds": 1e-3,
-                         "median_seconds": seconds, "transport": "nccl"}
-                        for devices, text, seconds in ((2, "sort", 2e-3), (2, "spmv", 1.25e-3), (4, "sort", 5e-3))]
+                return [{"devices": devices, "machine": "NVIDIA H200", "problem": f"{text}/n={length}", "text": text,
+                         "is_prepared": False, "one_seconds": 1e-3, "median_seconds": seconds, "transport": transport}
+                        for devices, text, length, seconds, transport in (
+                            (2, "sort", 8, 2e-3, "nccl"), (2, "sort", 8, 3e-3, "copies"), (2, "sort", 4, 1e-3, "nccl"),
+                            (2, "spmv", 8, 1.25e-3, "nccl"), (4, "sort", 8, 5e-3, "nccl"))]
         texts = texts_of(pictures.scale_out(Devices()))
         self.assertIn("2 x H200", texts)
         self.assertIn("1.00 (nccl)", texts)
         self.assertIn("1.60 (nccl)", texts)
         self.assertIn("4 x H200", texts)
         self.assertIn("0.80 (nccl)", texts)
+        # The fastest transport of the longest rows.
+        self.assertEqual(sum(text.endswith((" (nccl)", "(copies)")) for text in texts), 3)
 
     def test_codes_have_equal_numbers_of_keys(self):
         for parts in (2, 3, 12):

@@ -191,8 +191,10 @@ TEST_F(OpenglContext, MovesBetweenThreadsThatTakeTurns) {
 }
 
 TEST_F(OpenglContext, ManyLiveSideBySideOnManyThreads) {
+  constexpr std::size_t count = 8;
   std::vector<context> contexts;
-  for (int i = 0; i < 8; ++i) contexts.push_back(context::opengl());
+  contexts.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) contexts.push_back(context::opengl());
   std::vector<std::uint32_t> wrong(contexts.size(), 1);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < contexts.size(); ++i) {
