@@ -23,7 +23,7 @@ struct build_outcome {
 };
 
 /// Up to so many records the index takes its memory, and its kernel is queued, before the host knows the number of keys
-/// and of slots: a wait for them takes 10 us, of 90 with 2^20 keys of 4 bytes.
+/// and of slots. A wait for them takes as long as one of the other kernels there.
 constexpr std::uint64_t most_guessed_records = std::uint64_t{1} << 22;
 /// Buckets of such an index behind those that keys want, for the slots of the last keys. Half full tables need fewer.
 constexpr std::uint64_t spare_buckets = 32;
