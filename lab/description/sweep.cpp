@@ -40,7 +40,8 @@ constexpr list_option common_lists[] = {
      [](sweep& s, option_texts texts) { s.indices = parsed_list(texts, parse_index_type); }},
     {"--keys",
      "of splits and sorts: uniform, equal, two, sorted, reverse, zipf, few, nested, narrowed, distinct100, "
-     "distinct10007, normal, lognormal, exponential, pareto, timestamps, unit",
+     "distinct10007, normal, lognormal, exponential, pareto, timestamps, unit, sphere, cities, geohash, quadtree, "
+     "octree, urls, versions, counters",
      [](sweep& s, option_texts texts) { s.keys = parsed_list(texts, parse_key_distribution); }},
 };
 

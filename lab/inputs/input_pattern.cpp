@@ -47,6 +47,14 @@ constexpr enum_name<key_distribution> distributions[] = {
     {"pareto", key_distribution::pareto},
     {"timestamps", key_distribution::timestamps},
     {"unit", key_distribution::unit},
+    {"sphere", key_distribution::sphere},
+    {"cities", key_distribution::cities},
+    {"geohash", key_distribution::geohash},
+    {"quadtree", key_distribution::quadtree},
+    {"octree", key_distribution::octree},
+    {"urls", key_distribution::urls},
+    {"versions", key_distribution::versions},
+    {"counters", key_distribution::counters},
 };
 
 constexpr enum_name<nonzero_pattern> nonzero_patterns[] = {{"banded", nonzero_pattern::banded},

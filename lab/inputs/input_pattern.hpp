@@ -58,6 +58,15 @@ enum class key_distribution : std::uint8_t {
   pareto,      ///< over t with probability t^-1.25
   timestamps,  ///< ascending, but for events that are up to 64 places late
   unit,        ///< uniform from 0 to 1, where floats that are `uniform` are any with equal probability
+  // Keys made of parts, whose digits nest unevenly at many levels (lab/inputs/structured.hpp).
+  sphere,    ///< Morton codes of points on a sphere
+  cities,    ///< Morton codes of points near cities in the plane
+  geohash,   ///< geohashes, as text, of such points
+  quadtree,  ///< paths of clustered points in a quadtree
+  octree,    ///< paths of clustered points in an octree
+  urls,      ///< the first characters of hosts' names
+  versions,  ///< four numbers, such as 3.17.0.204
+  counters,  ///< interleaved bits of a counter and of the counter's number; nearly ascending
 };
 
 /// How many different keys a distribution of few draws from; 0 for the others.

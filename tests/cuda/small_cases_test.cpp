@@ -317,13 +317,17 @@ TEST_F(CudaSmallCases, Sort) {
   });
 }
 
-// Lists with long tiles, finished by both kernels, whose keys are sampled.
+// Lists with long tiles, finished by both kernels. Those of more than 2^20 words are sampled; of the others, the
+// histogram says whether a pass by the highest digit leaves groups.
 TEST_F(CudaSmallCases, LongerSorts) {
   using enum key_type;
   sort_case_maker cases;
   cases.add_side_by_side(sort_call::records, 600'000, field(0, 8, unsigned_integer), key_spread::uniform, 0);
   cases.add_side_by_side(sort_call::pairs, 600'000, field(0, 8, signed_integer), key_spread::nested, 4);
   cases.add_side_by_side(sort_call::pairs, 1'100'000, field(0, 4, floating), key_spread::few, 4);
+  cases.add_side_by_side(sort_call::records, 1'100'000, field(0, 8, unsigned_integer), key_spread::uniform, 0);
+  cases.add_side_by_side(sort_call::pairs, 1'100'000, field(0, 8, unsigned_integer), key_spread::heavy, 4);
+  cases.add_side_by_side(sort_call::gather_index, 1'100'000, field(0, 8, floating), key_spread::nested, 0);
   cases.add_side_by_side(sort_call::gather_index, 600'000, field(0, 4, unsigned_integer, false, 3, 20),
                          key_spread::uniform, 0);
   cases.add_side_by_side(sort_call::records, 3'500'000, field(0, 4, unsigned_integer), key_spread::uniform, 0);

@@ -169,19 +169,20 @@ TEST(Recorded, SplitsOnAnH200) {
 void judge_sorts_on_cuda([[maybe_unused]] const char* file) {
 #if SHEAF_HAS_CUDA
   record r = load(file);
-  const verdict all = judge(r, 3.0, -2.0);
+  // The most is of 4096 nested keys of 16 bytes, which a network of the papers sorts best.
+  const verdict all = judge(r, 1.65, -2.0);
   EXPECT_GE(all.problems, 300U);
-  EXPECT_LE(all.mean_regret(), 1.07);
+  EXPECT_LE(all.mean_regret(), 1.02);
   // How keys are distributed is not known to a plan, and decides most of a short list's time. Sorts by codes are
   // planned for usual keys in place of uniform ones but in long lists.
   std::erase_if(r.problems, [](const recorded_problem& p) {
     const bool is_for_usual_keys = p.problem.count > 4608 && p.problem.count < 1 << 22;
     return p.name.find("/uniform") == std::string::npos || is_for_usual_keys;
   });
-  const verdict uniform = judge(r, 1.40, 0.30);
+  const verdict uniform = judge(r, 1.20, 0.30);
   EXPECT_GE(uniform.problems, 50U);
   EXPECT_GE(uniform.mean_accuracy(), 0.80);
-  EXPECT_LE(uniform.mean_regret(), 1.04);
+  EXPECT_LE(uniform.mean_regret(), 1.02);
 #else
   GTEST_SKIP() << "built without CUDA, so its variants are not in the lists";
 #endif
@@ -204,6 +205,8 @@ TEST(Recorded, CubOnAnH200) {
       const auto name = row.at("problem").get<std::string>();
       const auto of = [&](const char* primitive) { return name.starts_with(fmt::format("{}/uniform", primitive)); };
       if (row.at("who") != "cub" || !(of("sort_keys") || of("sort_pairs") || of("split"))) continue;
+      // The peer moves values of 16 bytes as a structure, in 1.3 to 1.7 times the time that cuda.cub takes for them.
+      if (of("sort_pairs") && row.at("record_bytes") == 16) continue;
       const primitives::problem_spec problem = primitives::parse_problem(name);
       for (const variant_estimate& e : entry_of(problem).estimates(problem, backend_kind::cuda, profile)) {
         if (e.variant != "cuda.cub" || !e.applicable) continue;

@@ -38,7 +38,7 @@ foreach(sweep IN ITEMS
     "--set;systems;--sizes;1,2,33,4097,30011;--systems;grid:x5:i16/r4/u32+f32,grid:x7:i20/r8/u32+u64+f64+jacobi,grid:x9:i16/r4/i32+f32+f64_sums+row_ends,grid:x27:i30/r8/u64+f64,grid:x7:i9/r4/u32+u64+f32+jacobi"
     "--set;edges;--sizes;1,4097,30011;--patterns;identity,permutation,uniform,zipf,same;--edge-layouts;r4/u32+f32,r12/i32+f32+inverse_square,r40/u64+f64+weights+pairs,r56/i64+f64,r32/u32+f32+inverse_square+weights+unordered"
     "--set;sort;--sizes;4097;--keys;uniform,equal,two,sorted,reverse,zipf,few,nested;--bit-ranges;all,5:29"
-    "--set;sort;--sizes;4097;--keys;narrowed,distinct100,distinct10007,normal,lognormal,exponential,pareto,timestamps,unit;--sorts;u32,i64+4,f32+8,f64/index,u96,bytes10/33"
+    "--set;sort;--sizes;4097;--keys;narrowed,distinct100,distinct10007,normal,lognormal,exponential,pareto,timestamps,unit,sphere,cities,geohash,quadtree,octree,urls,versions,counters;--sorts;u32,i64+4,f32+8,f64/index,u96,bytes10/33"
     "--set;sort;--sizes;1,2,5003;--keys;uniform,few;--sorts;u8,i16,i64,bytes3,u96,u32+7,u64+8,u40/32,bytes10/33,f32/16,i64/index")
   execute_process(COMMAND ${BENCH} ${sweep} --backend cpu --variants --seconds 0 --rounds 1 --threads 2 --warm
     RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)

@@ -3,6 +3,7 @@
 #include <sheaf/sort.hpp>
 
 #include "lab/description/split/source.hpp"
+#include "lab/inputs/structured.hpp"
 #include "lab/inputs/variate.hpp"
 
 // Keys and rows of sorts are functions of their position, so that an answer is checked without a second sort. The rank
@@ -117,6 +118,19 @@ SHEAF_HOST_DEVICE inline key_word128 rank_of_number(const sort_source& source, s
   return first + (key_word128{inputs::whole_variate(variates, i, 64)} << (bits - 64) | (low & low_ones(bits - 64)));
 }
 
+/// The rank of a key made of parts, of which a narrow key has the highest bits. Numbers with a sign are not below 0.
+SHEAF_HOST_DEVICE inline key_word128 structured_rank(const sort_source& source, std::uint64_t draw, std::uint64_t i) {
+  const std::uint64_t word = inputs::structured_word(source.distribution, draw, i);
+  if (source.type == key_type::floating) {
+    const std::uint64_t zero = float_steps(source.key_bytes);
+    return zero + (key_word128{word} * zero >> 63);
+  }
+  const key_word128 sign = source.type == key_type::signed_integer ? key_word128{1} << (source.bits - 1) : 0;
+  if (source.bits <= 64) return sign | word >> (64 - source.bits);
+  const std::uint64_t low = inputs::mix(source.seed + inputs::mix(i));
+  return sign | key_word128{word} << (source.bits - 64) | (low & low_ones(source.bits - 64));
+}
+
 /// The rank of key i.
 SHEAF_HOST_DEVICE inline key_word128 rank_of(const sort_source& source, std::uint64_t i) {
   const key_word128 last = last_rank(source);
@@ -146,6 +160,14 @@ SHEAF_HOST_DEVICE inline key_word128 rank_of(const sort_source& source, std::uin
     case key_distribution::pareto:
     case key_distribution::timestamps:
     case key_distribution::unit: return rank_of_number(source, i);
+    case key_distribution::sphere:
+    case key_distribution::cities:
+    case key_distribution::geohash:
+    case key_distribution::quadtree:
+    case key_distribution::octree:
+    case key_distribution::urls:
+    case key_distribution::versions:
+    case key_distribution::counters: return structured_rank(source, draw, i);
   }
   return 0;
 }

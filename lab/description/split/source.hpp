@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lab/inputs/pattern_function.hpp"
+#include "lab/inputs/structured.hpp"
 #include "lab/inputs/variate.hpp"
 
 // Keys and records of splits are functions of their position, so that an answer is checked without a second copy, on
@@ -75,6 +76,14 @@ SHEAF_HOST_DEVICE inline std::uint64_t key_word(const split_source& source, std:
     case key_distribution::timestamps:
     case key_distribution::unit:
       return inputs::whole_variate({source.distribution, source.count, source.seed + word}, i, bits);
+    case key_distribution::sphere:
+    case key_distribution::cities:
+    case key_distribution::geohash:
+    case key_distribution::quadtree:
+    case key_distribution::octree:
+    case key_distribution::urls:
+    case key_distribution::versions:
+    case key_distribution::counters: return inputs::structured_word(source.distribution, draw, i) >> (64 - bits);
   }
   return 0;
 }

@@ -16,9 +16,22 @@ using namespace primitives;
 /// Record numbers in sorts and rows.
 constexpr std::uint64_t id_bytes_of(slot_form form) { return row_bytes(form); }
 
+/// What the host reads of a build: these lie side by side.
+struct build_outcome {
+  build_state all;
+  unsigned long long longest_chain;
+};
+
+/// Up to so many records the index takes its memory, and its kernel is queued, before the host knows the number of keys
+/// and of slots. A wait for them takes as long as one of the other kernels there.
+constexpr std::uint64_t most_guessed_records = std::uint64_t{1} << 22;
+/// Buckets of such an index behind those that keys want, for the slots of the last keys. Half full tables need fewer.
+constexpr std::uint64_t spare_buckets = 32;
+
 template <class Key, class Row>
 __global__ void __launch_bounds__(block_threads)
-    hash_keys(const key_source keys, std::uint64_t count, Key* hashes, Row* ids) {
+    hash_keys(const key_source keys, std::uint64_t count, Key* hashes, Row* ids, unsigned long long* longest_chain) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) *longest_chain = 0;
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < count; i += step) {
     hashes[i] = hash_of(load_key<Key>(keys, i));
@@ -28,7 +41,7 @@ __global__ void __launch_bounds__(block_threads)
 
 struct build_calls {
   slot_form form;  ///< as if no key repeated
-  std::uint64_t longest_chain, hashes, ids, sorted_hashes, sorted_ids, states, sort_scratch;
+  std::uint64_t hashes, ids, sorted_hashes, sorted_ids, states, sort_scratch;
   sort_problem sort;
   plan::choice<sort_variant> sort_choice;
 };
@@ -56,8 +69,7 @@ plan::planned plan_sorted(const hash_build_problem& problem, const plan::scope& 
   const std::uint64_t id_bytes = id_bytes_of(calls->form);
   const std::uint64_t tiles = ceil_div(problem.count, place_tile);
   core::scratch_offsets arrays;
-  calls->longest_chain = arrays.take(sizeof(unsigned long long));
-  calls->states = arrays.take(tile_sums<build_state>::bytes(tiles));
+  calls->states = arrays.take(tile_sums<build_state>::bytes(tiles) + sizeof(build_outcome));
   calls->hashes = arrays.take(problem.count * problem.key_bytes);
   calls->ids = arrays.take(problem.count * id_bytes);
   calls->sorted_hashes = arrays.take(problem.count * problem.key_bytes);
@@ -92,16 +104,22 @@ class sorted_build {
     // Most often no key repeats, and the first guess is right.
     slot_form form = calls_.form;
     std::uint64_t buckets = buckets_for(problem_.count, problem_.key_bytes, form, problem_.load);
-    build_state all = summarize(form, buckets);
+    summarize(form, buckets);
+    if (auto index = guessed(form, buckets)) return index;
+    build_state all = read(&outcome()->all);
     const slot_form wanted_form = form_of(problem_.key_bytes, problem_.count, all.keys, problem_.id);
     const std::uint64_t wanted = buckets_for(all.keys, problem_.key_bytes, wanted_form, problem_.load);
     if (wanted_form != form || wanted != buckets) {
       form = wanted_form;
       buckets = wanted;
-      all = summarize(form, buckets);
+      summarize(form, buckets);
+      all = read(&outcome()->all);
     }
-    std::unique_ptr<slot_index> index;
-    with_types(form, [&](auto* types) { index = place<std::remove_pointer_t<decltype(types)>>(form, buckets, all); });
+    // The last key's slot, one that is empty, and the rest of that bucket; no bucket that keys want lies behind.
+    const std::uint64_t last = all.end_of_slots() - 1;
+    const std::uint64_t all_buckets = std::max(buckets, last / slots_per_bucket(form) + 1) + 1;
+    std::unique_ptr<slot_index> index = place(form, buckets, all_buckets, all.keys, all.row_words);
+    finish(*index);
     return index;
   }
 
@@ -113,6 +131,10 @@ class sorted_build {
   const Key* hashes() const { return array<const Key>(calls_.sorted_hashes); }
   std::uint64_t tiles() const { return ceil_div(problem_.count, place_tile); }
   tile_sums<build_state> states() const { return tile_sums<build_state>::at(scratch_ + calls_.states, tiles()); }
+  /// Behind what comes before each tile; scan_sums writes its first member.
+  build_outcome* outcome() const {
+    return reinterpret_cast<build_outcome*>(states().of_chunk + tile_sums<build_state>::chunks(tiles()));
+  }
 
   /// with_slot_types() of the forms that have these keys and rows.
   template <class Body>
@@ -133,7 +155,7 @@ class sorted_build {
     const std::uint64_t blocks = std::min(static_cast<std::uint64_t>(state_of(ctx_).multiprocessors()) * blocks_each,
                                           ceil_div(problem_.count, block_threads));
     launch(ctx_, hash_keys<Key, Row>, blocks, key_source_of(keys), problem_.count, array<Key>(calls_.hashes),
-           array<Row>(calls_.ids));
+           array<Row>(calls_.ids), &outcome()->longest_chain);
     sort_buffers buffers;
     buffers.in = {scratch_ + calls_.hashes, problem_.count, sizeof(Key)};
     buffers.out = {scratch_ + calls_.sorted_hashes, problem_.count, sizeof(Key)};
@@ -143,45 +165,60 @@ class sorted_build {
     chosen.variant->run(ctx_, calls_.sort, chosen.plan, buffers, scratch_ + calls_.sort_scratch);
   }
 
-  /// What comes before each tile, in device memory, and what all come to.
-  build_state summarize(slot_form form, std::uint64_t buckets) {
+  /// Finds what comes before each tile, and what all come to.
+  void summarize(slot_form form, std::uint64_t buckets) {
     with_types(form, [&](auto* pointer) {
       using types = std::remove_pointer_t<decltype(pointer)>;
-      launch_blocks(ctx_, summarize_tiles<types>, tiles(), place_threads, hashes(), problem_.count,
-                    static_cast<typename types::bucket_number>(buckets), states().of_tile);
+      launch_overlapped(ctx_, summarize_tiles<types>, tiles(), place_threads, 0, hashes(), problem_.count,
+                        static_cast<typename types::bucket_number>(buckets), states().of_tile);
     });
-    return read(scan_sums(ctx_, states(), tiles(), build_state::nothing(), follow()));
+    scan_sums(ctx_, states(), tiles(), build_state::nothing(), follow());
   }
 
-  template <class Types>
-  std::unique_ptr<slot_index> place(slot_form form, std::uint64_t buckets, const build_state& all) {
-    using slot = typename Types::slot;
-    // The last key's slot, one that is empty, and the rest of that bucket; no bucket that keys want lies behind.
-    const std::uint64_t last = all.end_of_slots() - 1;
-    const std::uint64_t all_buckets = std::max(buckets, last / Types::per_bucket + 1) + 1;
-    const std::string words = words_of_index(problem_.count, all.keys);
+  /// The index if no key repeats and the memory suffices, else null.
+  std::unique_ptr<slot_index> guessed(slot_form form, std::uint64_t buckets) {
+    if (problem_.count > most_guessed_records) return nullptr;
+    try {
+      const std::uint64_t all_buckets = buckets + spare_buckets;
+      std::unique_ptr<slot_index> index = place(form, buckets, all_buckets, problem_.count, 0);
+      const build_state all = finish(*index);
+      const bool has_room = all.end_of_slots() < all_buckets * slots_per_bucket(form);
+      return all.keys == problem_.count && has_room ? std::move(index) : nullptr;
+    } catch (const error& e) {
+      if (e.code() != error_code::out_of_memory) throw;
+      return nullptr;  // keys that repeat take less
+    }
+  }
+
+  /// Takes the memory of an index of so many buckets, with those behind that keys want, and queues its kernel.
+  std::unique_ptr<slot_index> place(slot_form form, std::uint64_t buckets, std::uint64_t all_buckets,
+                                    std::uint64_t distinct, std::uint64_t row_words) {
+    const std::string words = words_of_index(problem_.count, distinct);
     buffer slots = hash_memory(ctx_, hash_build_call, words, all_buckets * sector_bytes);
     buffer rows;
-    if (all.row_words > 0) {
-      rows = hash_memory(ctx_, hash_build_call, words, all.row_words * sizeof(Row));
-    }
-    auto* const longest = array<unsigned long long>(calls_.longest_chain);
-    require(cudaMemsetAsync(longest, 0, sizeof *longest, ctx_.stream()), ctx_);
-    const place_arguments<Types> args{.hashes = hashes(),
-                                      .ids = array<const Row>(calls_.sorted_ids),
-                                      .count = problem_.count,
-                                      .buckets = static_cast<typename Types::bucket_number>(buckets),
-                                      .states = states(),
-                                      .slots = slots.as<slot>(),
-                                      .slot_count = all_buckets * Types::per_bucket,
-                                      .rows = rows.as<Row>(),
-                                      .longest_chain = longest};
-    launch_blocks(ctx_, place_keys<Types>, tiles(), place_threads, args);
-    auto index = std::make_unique<slot_index>(std::move(slots), std::move(rows), form, buckets);
-    index->facts.distinct = all.keys;
-    // Waits, because contexts of other streams may search the index as soon as it is there.
-    index->facts.longest_chain = read(longest);
-    return index;
+    if (row_words > 0) rows = hash_memory(ctx_, hash_build_call, words, row_words * sizeof(Row));
+    with_types(form, [&](auto* pointer) {
+      using types = std::remove_pointer_t<decltype(pointer)>;
+      const place_arguments<types> args{.hashes = hashes(),
+                                        .ids = array<const Row>(calls_.sorted_ids),
+                                        .count = problem_.count,
+                                        .buckets = static_cast<typename types::bucket_number>(buckets),
+                                        .states = states(),
+                                        .slots = slots.as<typename types::slot>(),
+                                        .slot_count = all_buckets * types::per_bucket,
+                                        .rows = rows.as<Row>(),
+                                        .longest_chain = &outcome()->longest_chain};
+      launch_overlapped(ctx_, place_keys<types>, tiles(), place_threads, 0, args);
+    });
+    return std::make_unique<slot_index>(std::move(slots), std::move(rows), form, buckets);
+  }
+
+  /// What all tiles come to. Waits, because contexts of other streams may search the index as soon as it is there.
+  build_state finish(slot_index& index) const {
+    const build_outcome found = read(outcome());
+    index.facts.distinct = found.all.keys;
+    index.facts.longest_chain = found.longest_chain;
+    return found.all;
   }
 
   template <class T>

@@ -27,7 +27,7 @@ void price_build(const hash_build_problem& problem, slot_form form, double sort_
   const auto table =
       static_cast<double>(buckets_for(problem.count, problem.key_bytes, form, problem.load) * sector_bytes);
   const double bytes_per_second = tuning.scan_share * machine.copy_bytes_per_second;
-  plan.add("latency", 4 * machine.launch_seconds + 8 * machine.step_seconds);
+  plan.add("latency", 2 * machine.launch_seconds + 8 * machine.step_seconds);
   plan.add("hashes",
            count * (static_cast<double>(problem.key_stride_bytes) + hash + id) / machine.copy_bytes_per_second);
   plan.add("sort", sort_seconds);

@@ -32,10 +32,11 @@ struct tile_sums {
   }
 };
 
-/// One block for each chunk.
+/// One block for each chunk. A single one also writes what comes before it, and the sum of all.
 template <class T, class Add>
 __global__ void __launch_bounds__(chunk_threads)
     scan_tiles(const tile_sums<T> sums, std::uint64_t tiles, const T nothing, const Add add) {
+  wait_for_kernel_before();
   using block_scan = cub::BlockScan<T, chunk_threads, cub::BLOCK_SCAN_WARP_SCANS>;
   __shared__ typename block_scan::TempStorage storage;
   const std::uint64_t first = blockIdx.x * chunk_tiles + threadIdx.x * tiles_each;
@@ -48,13 +49,20 @@ __global__ void __launch_bounds__(chunk_threads)
   for (unsigned k = 0; k < tiles_each; ++k) {
     if (first + k < tiles) sums.of_tile[first + k] = sum[k];
   }
-  if (threadIdx.x == 0) sums.of_chunk[blockIdx.x] = all;
+  if (threadIdx.x != 0) return;
+  if (gridDim.x > 1) {
+    sums.of_chunk[blockIdx.x] = all;
+  } else {
+    sums.of_chunk[0] = nothing;
+    sums.of_chunk[1] = all;
+  }
 }
 
-/// One block.
+/// One block, for several chunks.
 template <class T, class Add>
 __global__ void __launch_bounds__(chunk_threads)
     scan_chunks(const tile_sums<T> sums, std::uint64_t chunks, const T nothing, const Add add) {
+  wait_for_kernel_before();
   using block_scan = cub::BlockScan<T, chunk_threads, cub::BLOCK_SCAN_WARP_SCANS>;
   __shared__ typename block_scan::TempStorage storage;
   T before = nothing;
@@ -75,8 +83,8 @@ template <class T, class Add>
 const T* scan_sums(const context& ctx, const tile_sums<T>& sums, std::uint64_t tiles, const T& nothing,
                    const Add& add) {
   const std::uint64_t chunks = sums.chunks(tiles);
-  launch_blocks(ctx, scan_tiles<T, Add>, chunks, chunk_threads, sums, tiles, nothing, add);
-  launch_blocks(ctx, scan_chunks<T, Add>, 1, chunk_threads, sums, chunks, nothing, add);
+  launch_overlapped(ctx, scan_tiles<T, Add>, chunks, chunk_threads, 0, sums, tiles, nothing, add);
+  if (chunks > 1) launch_overlapped(ctx, scan_chunks<T, Add>, 1, chunk_threads, 0, sums, chunks, nothing, add);
   return sums.of_chunk + chunks;
 }
 

@@ -5,8 +5,9 @@
 // cuda.sample: sample sort of words of 4 to 16 bytes. A sample of the keys chooses codes that ascend with the key and
 // have about equally many keys each. LSD radix passes of up to 8 bits sort by codes, as many as leave groups that fit
 // shared memory, where a block sorts each group by the key. If keys are spread evenly over their highest bits, these
-// bits are the codes. If the sample says that it is faster, passes sort by the digits of the key instead. Here are its
-// plan and its entry in the list of variants; radix/ has the kernels.
+// bits are the codes. If the sample says that it is faster, passes sort by the digits of the key instead. Up to 2^20
+// words of 4 and 8 bytes are not sampled: the histogram of all digits says whether one pass, by the highest, suffices.
+// Here are its plan and its entry in the list of variants; radix/ has the kernels.
 namespace sheaf::cuda {
 namespace {
 
@@ -21,12 +22,13 @@ struct sample_sort_costs {
   double group = 3.91;      ///< one block that finishes a group
   double group_with_values = 6.76;
   double group_limb = 0.925;  ///< that block, for each limb but the first
-  double uneven_keys = 3;     ///< time of uneven keys over that of even ones, in lists of 4609 to 2^21 words
+  double uneven_keys = 3;     ///< time of uneven keys over that of even ones, in sampled lists of up to 2^21 words
 };
 constexpr sample_sort_costs tuning_of_sample_sort;
 
 /// Measured time of a whole sort of uneven keys over that of evenly spread ones, to which the costs above are fitted.
-/// Plans of lists with passes assume uneven keys, because evenly spread ones are rare.
+/// Plans of lists that are sampled assume uneven keys, because evenly spread ones are rare. Those of shorter lists take
+/// the mean of one pass and of all, and are never above the plan of cuda.onesweep, which takes the passes alone.
 double uneven_keys_slowdown(const sort_problem& p, const word_encoding& encoding) {
   if (encoding.limbs > 2) return 1;
   if (p.count <= std::uint64_t{1} << 21) return tuning_of_sample_sort.uneven_keys;
@@ -55,10 +57,13 @@ plan::planned plan_sample_sort(const sort_problem& problem, const plan::scope& s
   const double rounds = encoding.rounds;
   const auto count = static_cast<double>(problem.count);
   plan::planned plan;
+  const bool tries_digit = !is_one && encoding.limbs <= 2 && problem.count <= most_words_by_highest_digit;
   if (is_one) {
     plan.add("latency", machine.launch_seconds + rounds * machine.step_seconds);
     if (encoding.is_extracted)
       plan.add("rows read", extraction_seconds(problem, encoding.rounds, encoding.word_bytes(), machine));
+  } else if (tries_digit) {
+    add_passes(plan, problem, encoding, 1, machine);
   } else {
     const std::uint32_t codes = codes_of_even_keys(static_cast<std::uint32_t>(problem.count));
     add_passes(plan, problem, encoding, passes_of_codes(codes), machine);
@@ -71,8 +76,13 @@ plan::planned plan_sample_sort(const sort_problem& problem, const plan::scope& s
       count *
       (has_values ? tuning_of_sample_sort.finish_with_values : tuning_of_sample_sort.finish).seconds(bytes, machine);
   plan.add("groups finished", rounds * std::max(finish, group) * finish_slowdown);
-  const double usual = is_one ? 1 : uneven_keys_slowdown(problem, encoding);
-  if (usual > 1) plan.add("uneven keys", (usual - 1) * plan.seconds);
+  if (tries_digit) {
+    plan::planned by_digits;
+    add_passes(by_digits, problem, encoding, std::ceil(encoding.key_bits / 8.0), machine);
+    if (by_digits.seconds > plan.seconds) plan.add("uneven keys", (by_digits.seconds - plan.seconds) / 2);
+  } else if (const double usual = is_one ? 1 : uneven_keys_slowdown(problem, encoding); usual > 1) {
+    plan.add("uneven keys", (usual - 1) * plan.seconds);
+  }
   complete_plan(problem, encoding, sort_method::sample, scope, plan);
   return plan;
 }

@@ -4,7 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -118,6 +121,102 @@ TEST(SortKeys, OfSignedNumbersAreBelowZeroWhereTheirDistributionIs) {
                                      key_distribution::pareto, key_distribution::timestamps, key_distribution::unit}) {
       EXPECT_EQ(share_below_zero(d, kind), 0) << text_of(d, kind);
     }
+  }
+}
+
+std::uint64_t word_of(key_distribution d, std::uint64_t i) {
+  return static_cast<std::uint64_t>(jobs::sort_key_bytes(source_of(d, {key_type::unsigned_integer, 8}), i));
+}
+
+// Every `step`-th bit of a word, from bit `first` on.
+std::uint64_t bits_of(std::uint64_t word, int first, int step) {
+  std::uint64_t bits = 0;
+  for (int bit = 0; first + bit * step < 64; ++bit) bits |= (word >> (first + bit * step) & 1) << bit;
+  return bits;
+}
+
+TEST(SortKeys, OfASphereAreMortonCodesOfItsPoints) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t code = word_of(key_distribution::sphere, i);
+    ASSERT_EQ(code >> 63, 0U);
+    double square = 0;
+    for (int axis = 0; axis < 3; ++axis) square += std::pow(static_cast<double>(bits_of(code, axis, 3)) - (1 << 20), 2);
+    ASSERT_NEAR(std::sqrt(square), 1 << 20, 2) << i;
+  }
+}
+
+TEST(SortKeys, OfCitiesLieNearFewPlaces) {
+  std::set<std::uint64_t> cells;  // of the sides' 256th
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t code = word_of(key_distribution::cities, i);
+    ASSERT_EQ(code >> 62, 0U);
+    cells.insert(code >> 46);
+  }
+  EXPECT_GT(cells.size(), 2000U);
+  EXPECT_LT(cells.size(), 8000U);  // of 65536, of which points at random would lie in 17000
+}
+
+TEST(SortKeys, OfGeohashesAndHostsAreText) {
+  const std::string characters = "0123456789bcdefghjkmnpqrstuvwxyz";
+  std::uint64_t begin_with_www = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t hash = word_of(key_distribution::geohash, i);
+    const std::uint64_t host = word_of(key_distribution::urls, i);
+    for (int byte = 0; byte < 8; ++byte) {
+      ASSERT_NE(characters.find(static_cast<char>(hash >> (8 * byte))), std::string::npos) << i;
+      const auto character = static_cast<char>(host >> (8 * byte));
+      ASSERT_TRUE(character == '.' || (character >= 'a' && character <= 'z')) << i;
+    }
+    begin_with_www += host >> 32 == 0x7777772e;
+  }
+  EXPECT_NEAR(static_cast<double>(begin_with_www) / count, 0.5, 0.02);
+}
+
+// The children of a node take five eighths, a quarter and an eighth, but where two of them are the same child.
+TEST(SortKeys, OfTreesAreClusteredBelowEveryNode) {
+  for (const auto& [d, bits, levels] :
+       {std::tuple{key_distribution::quadtree, 2, 31}, std::tuple{key_distribution::octree, 3, 20}}) {
+    std::uint64_t node = 0;
+    for (int level = 1; level <= 3; ++level) {
+      std::map<std::uint64_t, std::uint64_t> children;
+      std::uint64_t all = 0;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint64_t path = word_of(d, i);
+        ASSERT_EQ(path >> (bits * levels), 0U);
+        const std::uint64_t child = path >> (bits * (levels - level));
+        if (child >> bits != node) continue;
+        ++children[child];
+        ++all;
+      }
+      std::uint64_t most = 0;
+      for (const auto& [child, keys] : children) {
+        if (keys > most) node = child;
+        most = std::max(most, keys);
+      }
+      EXPECT_LE(children.size(), 3U);
+      EXPECT_GE(static_cast<double>(most) / static_cast<double>(all), 0.6);
+    }
+  }
+}
+
+TEST(SortKeys, OfVersionsAreFourSmallNumbers) {
+  std::uint64_t small = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t version = word_of(key_distribution::versions, i);
+    for (int part = 0; part < 4; ++part) {
+      const std::uint64_t number = version >> (16 * part) & 0xffff;
+      ASSERT_LT(number, 2048U);
+      small += number < 16;
+    }
+  }
+  EXPECT_GT(small, count);
+}
+
+TEST(SortKeys, OfCountersInterleaveTheirBits) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t code = word_of(key_distribution::counters, i);
+    ASSERT_EQ(bits_of(code, 1, 2), i / 64);
+    ASSERT_EQ(bits_of(code, 0, 2), i % 64);
   }
 }
 

@@ -64,11 +64,29 @@ constexpr bool is_one_group(const word_sort& s) {
   return s.method != sort_method::onesweep && s.count <= most_group_words;
 }
 
-/// Whether the kernel that sorts by codes is queued; the sample may still choose digits. Two passes by digits sort keys
-/// of up to 16 bits completely.
+/// Whether a sort may end with groups. Two passes by digits sort keys of up to 16 bits completely.
 constexpr bool may_sort_by_codes(const word_sort& s) {
   return s.method != sort_method::onesweep && s.key_high - s.key_low > 16;
 }
+
+/// For each of the 256 values of a digit a full group, less what chance adds to it.
+constexpr std::uint32_t most_words_by_highest_digit = std::uint32_t{1} << 20;
+
+/// A list that may be so evenly spread over its highest digit that the words of each of its values make a group. The
+/// histogram of a sort by digits says so, which costs lists of other keys nothing, where a sample takes 36 us.
+constexpr bool tries_highest_digit(const word_sort& s) {
+  return may_sort_by_codes(s) && s.limbs <= 2 && s.count <= most_words_by_highest_digit;
+}
+
+/// Most words of a value of the highest digit where these are finished as groups. Keys of which a value has four times
+/// the words that it has of even ones would leave groups with hot bins, which take as long as the passes saved.
+constexpr std::uint32_t most_words_of_value(std::uint32_t count) {
+  const std::uint32_t uneven = 4 * (count / 256) + 256;
+  return uneven < most_group_words ? uneven : most_group_words;
+}
+
+/// Whether the kernel that samples keys and sorts by codes is queued; the sample may still choose digits.
+constexpr bool has_codes_kernel(const word_sort& s) { return may_sort_by_codes(s) && !tries_highest_digit(s); }
 
 /// The number of codes for evenly spread keys: the least power of two that leaves at most 4200 words a code, somewhat
 /// fewer than a group holds; if has_small_groups, at most 1280 words, but with no more than the 256 codes of one pass.
@@ -84,9 +102,14 @@ constexpr std::uint32_t codes_of_uneven_keys(std::uint32_t count) {
   if (count <= 400'000) return 256;
   return count <= 1U << 27 ? 1U << 16 : 1U << 20;
 }
+/// Most codes for other keys: those of three passes, for keys so clustered that the codes of two leave many words in
+/// crowded ones. Shorter lists have so few words in a code of two passes that codes are hardly crowded.
+constexpr std::uint32_t most_codes_of_uneven_keys(std::uint32_t count) {
+  return count <= 1U << 22 ? codes_of_uneven_keys(count) : 1U << 20;
+}
 constexpr std::uint32_t passes_of_codes(std::uint32_t codes) { return codes > 1U << 16 ? 3 : codes > 1U << 8 ? 2 : 1; }
 constexpr std::uint32_t most_codes(std::uint32_t count) {
-  return std::max(codes_of_even_keys(count), codes_of_uneven_keys(count));
+  return std::max(codes_of_even_keys(count), most_codes_of_uneven_keys(count));
 }
 
 /// Neighbouring words that one block finishes in shared memory: those of one code or of several.

@@ -21,16 +21,36 @@ struct key_digits {
 
   __device__ std::uint32_t total() const { return (key_high - key_low - 1) / radix_bits + 1; }
   /// A bit for each digit in which two keys differ: these digits take a pass. Where all keys are equal, the result is
-  /// the bit of the lowest digit, because one pass has to move the words. All threads call this after digits are
-  /// counted.
+  /// the bit of the lowest digit, because one pass has to move the words. If the list tries_highest_digit, and no value
+  /// of the highest one has more than most_words_of_value, the result is the bit of this digit alone, and passes do not
+  /// end at the target. All threads call this after digits are counted.
   template <class Block>
   __device__ std::uint32_t digits_to_sort_by(const Block& block) const {
-    std::uint32_t differing = 0;
-    for (std::uint32_t d = 0; d < total(); ++d) {
-      const bool has_all_words = threadIdx.x < radix_bins &&
-                                 __ldcg(block.arguments.tables.histogram + d * radix_bins + threadIdx.x) == block.count;
-      if (__syncthreads_or(has_all_words) == 0) differing |= 1U << d;
+    constexpr std::uint32_t full = 16;  // from this bit on: digits of which a value has too many words
+    const std::uint32_t most_words = most_words_of_value(block.count);
+    std::uint32_t seen = 0;
+    if (threadIdx.x < radix_bins) {
+#pragma unroll
+      for (std::uint32_t d = 0; d < most; ++d) {  // all loads are under way at once
+        if (d >= total()) continue;
+        const std::uint32_t words = __ldcg(block.arguments.tables.histogram + d * radix_bins + threadIdx.x);
+        seen |= (words == block.count ? 1U << d : 0) | (words > most_words ? 1U << (full + d) : 0);
+      }
     }
+    seen = __reduce_or_sync(~0U, seen);
+    if (threadIdx.x % 32 == 0) block.shared.warp_sums[threadIdx.x / 32] = seen;
+    __syncthreads();
+#pragma unroll
+    for (std::uint32_t w = 0; w < Block::threads / 32; ++w) seen |= block.shared.warp_sums[w];
+    std::uint32_t differing = ~seen & ((1U << total()) - 1);
+    if (tries_highest_digit(block.arguments) && differing != 0) {
+      const std::uint32_t highest = 31 - __clz(static_cast<int>(differing));
+      if ((seen >> (full + highest) & 1) == 0) {
+        differing = 1U << highest;
+        if (threadIdx.x == 0) block.shared.arrays.ends_at_target = false;
+      }
+    }
+    __syncthreads();
     return differing == 0 ? 1 : differing;
   }
   /// What reads digit d.

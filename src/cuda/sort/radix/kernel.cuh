@@ -95,8 +95,25 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Values, Length>::threads,
                     : sort_by_codes<piecewise_coder<Limbs>>(block, passes);
 }
 
-/// Sorts by the digits of keys: the whole list, or, after sort_words_by_codes, all words or those of mixed codes, or
-/// none. Stores the words of other crowded codes.
+/// Lists groups after a pass by one digit, each of whose values has at most a group of words.
+template <class Block>
+__device__ __forceinline__ void list_values_of_digit(const Block& block, std::uint32_t digit, std::uint32_t buffer) {
+  if (blockIdx.x != 0) return;
+  const radix_tables& tables = block.arguments.tables;
+  const std::uint32_t bin = threadIdx.x;
+  std::uint32_t begin[1] = {bin < radix_bins ? __ldcg(tables.histogram + digit * radix_bins + bin) : 0};
+  scan_bins<radix_bins, Block::threads>(begin, block.shared.warp_sums);
+  if (bin <= radix_bins) tables.code_begin[bin] = bin < radix_bins ? begin[0] : block.count;
+  if (bin == 0) {
+    tables.counters->buffer = buffer;
+    block.shared.shape.codes = radix_bins;
+  }
+  __syncthreads();
+  list_groups(block);
+}
+
+/// Sorts by the digits of keys: the whole list, but for the groups that a pass by the highest digit may leave, or,
+/// after sort_words_by_codes, all words or those of mixed codes, or none. Stores the words of other crowded codes.
 template <int Limbs, value_width Values, tile_length Length>
 __global__ void __launch_bounds__(tile_tuning<Limbs, Values, Length>::threads,
                                   tile_tuning<Limbs, Values, Length>::blocks_per_multiprocessor)
@@ -105,12 +122,14 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Values, Length>::threads,
   extern __shared__ __align__(16) unsigned char dynamic[];
   auto block = block_of<block_type>(args, dynamic, true);
   const auto grid = cooperative_groups::this_grid();
-  const bool is_whole = !may_sort_by_codes(args) || __ldcg(&args.tables.map->shape.passes) == 0;
+  const bool is_whole = !has_codes_kernel(args) || __ldcg(&args.tables.map->shape.passes) == 0;
   if (!is_whole && !prepare_digit_sort(block)) return;
   clear_tables(block);
+  if (tries_highest_digit(args) && block.grid_thread() == 0) *args.tables.counters = {};
   grid.sync();
   const std::uint32_t last = sort_by(block, key_digits<Limbs>{args.key_low, args.key_high});
   if (block.shared.arrays.ends_at_target) return;  // all words were sorted: nothing has to be put back
+  if (is_whole) return list_values_of_digit(block, block.shared.pass.digit, last);
   grid.sync();
   store_mixed_words(block, last);
 }

@@ -35,6 +35,12 @@ struct code_map {
   static constexpr std::uint32_t quantized_bits = 24;
   static constexpr std::uint32_t pieces = 1U << 11;
   static constexpr std::uint32_t bits_in_piece = 13;
+  /// Pieces have codes in units, because an entry of the map has 16 bits for their number: 2^20 codes are 2^16 units of
+  /// 16.
+  static constexpr std::uint32_t most_units = 1U << 16;
+  static constexpr __host__ __device__ std::uint32_t unit_bits_of(std::uint32_t codes) {
+    return codes > most_units ? 4 : 0;
+  }
 
   /// Of each piece its first code and, in the lower half, how many it has, both in units of 2^unit_bits.
   std::uint32_t codes_of_piece[pieces];

@@ -58,7 +58,7 @@ void queue_passes(const context& ctx, const radix_arguments& args) {
   };
   if constexpr (Values != value_width::values_16) {
     constexpr tile_length coded = Length == tile_length::of_long_list ? tile_length::of_coded_list : Length;
-    if (may_sort_by_codes(args)) {
+    if (has_codes_kernel(args)) {
       launch(sort_words_by_codes<Limbs, Values, coded>, tile_tuning<Limbs, Values, coded>(),
              radix_shared_bytes<Limbs, Values, coded>(true));
     }

@@ -56,7 +56,7 @@ __device__ void count_in_intervals(const Block& block, key_sample& sample, std::
 
 /// How many of the key_sample::looked_up samples are of which kind.
 struct code_counts {
-  std::uint32_t mixed;  ///< samples in codes that seem to be crowded, and to have several keys
+  std::uint32_t mixed;  ///< samples in codes that are taken to be crowded, and to have several keys
   std::uint32_t heavy;  ///< samples in codes that seem to be crowded, and to have one key
   std::uint32_t alone;  ///< samples that are the only ones with their code
 };
@@ -80,45 +80,66 @@ __device__ code_counts count_codes(const Block& block, key_sample& sample, CodeO
     if (number_of(first) != number_of(i)) atomicOr(&sample.with_code[first], differs);
   }
   __syncthreads();
-  // The samples that a full group has on average, and a quarter more, because a sample errs.
-  const auto most =
-      static_cast<std::uint32_t>(std::uint64_t{most_group_words} * key_sample::looked_up * 5 / 4 / block.count) + 1;
-  std::uint32_t mixed_heavy_alone[3] = {};
+  const float of_group = static_cast<float>(most_group_words) * key_sample::looked_up / static_cast<float>(block.count);
+  // A quarter more, or three standard deviations more, because a sample errs.
+  const auto most_of_heavy = static_cast<std::uint32_t>(of_group * 1.25F) + 1;
+  const auto most_of_mixed = static_cast<std::uint32_t>(of_group + 3 * sqrtf(of_group)) + 2;
+  std::uint32_t mixed_heavy_alone_pairs[4] = {};
   for (std::uint32_t i = threadIdx.x; i < key_sample::looked_up; i += Block::threads) {
     const std::uint32_t held = sample.with_code[i] & ~differs;
-    if (held > most) mixed_heavy_alone[sample.with_code[i] >= differs ? 0 : 1] += held;
-    if (held == 1) ++mixed_heavy_alone[2];
+    const bool is_mixed = sample.with_code[i] >= differs;
+    if (is_mixed && held > most_of_mixed) mixed_heavy_alone_pairs[0] += held;
+    if (is_mixed && held <= most_of_mixed) mixed_heavy_alone_pairs[3] += held * (held - 1);
+    if (!is_mixed && held > most_of_heavy) mixed_heavy_alone_pairs[1] += held;
+    if (held == 1) ++mixed_heavy_alone_pairs[2];
   }
-  add_over_block(sample, mixed_heavy_alone);
-  return {mixed_heavy_alone[0], mixed_heavy_alone[1], mixed_heavy_alone[2]};
+  add_over_block(sample, mixed_heavy_alone_pairs);
+  // Long lists have less than a sample in a group, so that few codes show whether they are crowded. How many samples
+  // share their code with another says how many words the codes of samples have in the mean, and that, how many words
+  // lie in crowded codes (docs/experiments/sort.md).
+  const std::uint32_t rest = key_sample::looked_up - mixed_heavy_alone_pairs[0];
+  const float groups_of_code =
+      static_cast<float>(mixed_heavy_alone_pairs[3]) / (of_group * static_cast<float>(rest + 1));
+  const float share = __saturatef(0.85F * groups_of_code - 0.38F);
+  return {mixed_heavy_alone_pairs[0] + static_cast<std::uint32_t>(share * static_cast<float>(rest)),
+          mixed_heavy_alone_pairs[1], mixed_heavy_alone_pairs[2]};
 }
 
-/// Whether a sort by the digits of keys is faster than one by codes. Time is in halves of a read of all words.
+// What sorts take, in halves of a read of all words: fitted to 4 * 10^7 keys of 8 bytes on an H200, where a half is 69
+// us, and with values of 4 bytes 92 us.
+constexpr std::uint32_t histogram_halves = 2;   // reads all words once
+constexpr std::uint32_t digit_pass_halves = 4;  // reads and writes all words
+constexpr std::uint32_t code_pass_halves = 5;   // looks up codes besides
+constexpr std::uint32_t finish_halves = 5;      // reads and writes all words
+constexpr std::uint32_t clustered_halves = 8;   // many groups of clustered keys are distributed twice
+constexpr std::uint32_t mixed_halves = 12;      // takes the words of mixed codes out, and puts them back
+
+/// What a sort by the digits of keys takes, in such halves.
+template <int Limbs>
+__device__ std::uint32_t halves_by_digits(const std::uint32_t (&differing)[4]) {
+  std::uint32_t digits = 0;
+  for (std::uint32_t d = 0; d < most_digits<Limbs>; ++d)
+    digits += (differing[d / 4] >> (8 * (d % 4)) & 0xff) != 0 ? 1 : 0;
+  return histogram_halves + digit_pass_halves * digits;
+}
+
+/// What a sort by codes takes, in such halves for each of the samples that were looked up; all bits set if codes do not
+/// suit the keys.
 template <int Limbs, bool has_values>
-__device__ bool prefers_digits(const code_counts& counts, std::uint32_t count, std::uint32_t codes,
-                               std::uint32_t passes, const std::uint32_t (&differing)[4]) {
-  constexpr std::uint32_t histogram_halves = 2;   // reads all words once
-  constexpr std::uint32_t digit_pass_halves = 4;  // reads and writes all words
-  constexpr std::uint32_t code_pass_halves = 5;   // looks up codes besides
-  constexpr std::uint32_t finish_halves = 4;      // reads and writes all words
-  constexpr std::uint32_t mixed_halves = 12;      // takes the words of mixed codes out, and puts them back
+__device__ std::uint32_t sampled_halves_by_codes(const code_counts& counts, std::uint32_t count, std::uint32_t codes,
+                                                 std::uint32_t by_digits) {
   constexpr std::uint32_t samples = key_sample::looked_up;
   // If the list has more than about one rare key a code, codes of heavy keys count as mixed.
   const bool heavy_codes_are_mixed = std::uint64_t{counts.alone} * count > std::uint64_t{codes} * samples;
   const std::uint32_t mixed = counts.mixed + (heavy_codes_are_mixed ? counts.heavy : 0);
-  // Wide keys that share their highest 64 bits have one code.
-  if (Limbs > 2 && (differing[Limbs - 1] | differing[Limbs - 2]) == 0) return true;
   // Codes of uneven keys of 4 bytes save too little time. Exception: pairs of which nearly all have one of few keys,
   // because crowded codes of one key need no finishing.
-  if (Limbs == 1 && (!has_values || mixed > samples / 32 || counts.heavy < samples / 8 * 7)) return true;
-  std::uint32_t digits = 0;
-  for (std::uint32_t d = 0; d < most_digits<Limbs>; ++d)
-    digits += (differing[d / 4] >> (8 * (d % 4)) & 0xff) != 0 ? 1 : 0;
-  const std::uint32_t by_digits = histogram_halves + digit_pass_halves * digits;
-  std::uint32_t by_codes = histogram_halves + finish_halves + code_pass_halves * passes;
+  if (Limbs == 1 && (!has_values || mixed > samples / 32 || counts.heavy < samples / 8 * 7)) return ~0U;
+  std::uint32_t by_codes = histogram_halves + finish_halves + code_pass_halves * passes_of_codes(codes);
+  if (codes > codes_of_uneven_keys(count) || mixed > samples / 64) by_codes += clustered_halves;
   // Mixed codes take some 100 us more, in which 256 MB are read.
   if (mixed > samples / 64) by_codes += 2 * (std::uint32_t{256'000'000} / sizeof(sort_word<Limbs>)) / count;
-  return by_codes * samples + mixed * (by_digits + mixed_halves) > by_digits * samples;
+  return by_codes * samples + mixed * (by_digits + mixed_halves);
 }
 
 /// The least of the warp's numbers.
@@ -290,29 +311,49 @@ template <int Limbs, value_width Values, tile_length Length>
 __device__ void choose_map(const radix_block<Limbs, Values, Length>& block) {
   auto& sample = *reinterpret_cast<key_sample*>(block.staged);
   const radix_arguments& args = block.arguments;
-  const auto store_shape = [&](bool is_even, std::uint32_t codes, bool by_digits, std::uint32_t unit_bits,
-                               const key_scale& scale) {
+  const auto store_shape = [&](bool is_even, std::uint32_t codes, bool by_digits, const key_scale& scale) {
     const std::uint32_t passes = passes_of_codes(codes);
     const std::uint32_t digit_bits = (32 - __clz(static_cast<int>(codes - 1)) + passes - 1) / passes;
-    if (threadIdx.x == 0)
-      args.tables.map->shape = {is_even, codes, by_digits ? 0 : passes, digit_bits, unit_bits, scale};
+    if (threadIdx.x == 0) {
+      args.tables.map->shape = {is_even, codes, by_digits ? 0 : passes, digit_bits, code_map::unit_bits_of(codes),
+                                scale};
+    }
   };
   take_sample(block, sample);
   const std::uint32_t even_codes = min(codes_of_even_keys(block.count), 1U << min(args.key_high - args.key_low, 31));
-  if (are_even<Limbs>(block, sample, even_codes)) return store_shape(true, even_codes, false, 0, {});
-  // An entry of the map has 16 bits for a number of codes; 2^20 codes are 2^16 units of 16.
-  const std::uint32_t codes = codes_of_uneven_keys(block.count);
-  // The block's shape and pieces are not set yet: the next lines give the coder its unit and its scale, and set the
+  if (are_even<Limbs>(block, sample, even_codes)) return store_shape(true, even_codes, false, {});
+
+  const std::uint32_t by_digits = halves_by_digits<Limbs>(sample.differing);
+  std::uint32_t least = by_digits * key_sample::looked_up;
+  std::uint32_t chosen = 0;  // codes; 0: the sort goes by digits
+  // The block's shape and pieces are not set yet: the next lines give the coder its scale and its units, and set the
   // pieces.
   piecewise_coder<Limbs> coder(block, whole_code);
-  coder.unit_bits = codes > 1U << 16 ? 4 : 0;
-  assign_codes(block, sample.in_interval[choose_scale(block, sample, coder, coder.scale)], codes >> coder.unit_bits);
-  const code_counts counts = count_codes(block, sample, [&](std::uint64_t n) {
-    return coder.code_of(static_cast<typename piecewise_coder<Limbs>::number>(n));
-  });
-  const bool by_digits = prefers_digits<Limbs, carries_values(Values)>(counts, block.count, codes,
-                                                                       passes_of_codes(codes), sample.differing);
-  store_shape(false, codes, by_digits, coder.unit_bits, coder.scale);
+  const std::uint32_t fewest = codes_of_uneven_keys(block.count);
+  assign_codes(block, sample.in_interval[choose_scale(block, sample, coder, coder.scale)],
+               min(fewest, code_map::most_units));
+  // Takes so many codes if they take less time; returns how many samples they leave in mixed ones.
+  const auto consider = [&](std::uint32_t codes) {
+    coder.unit_bits = code_map::unit_bits_of(codes);
+    const code_counts counts = count_codes(block, sample, [&](std::uint64_t n) {
+      return coder.code_of(static_cast<typename piecewise_coder<Limbs>::number>(n));
+    });
+    const std::uint32_t by_codes =
+        sampled_halves_by_codes<Limbs, carries_values(Values)>(counts, block.count, codes, by_digits);
+    if (by_codes < least) chosen = codes;
+    least = min(least, by_codes);
+    return counts.mixed;
+  };
+  // Wide keys that share their highest 64 bits have one code.
+  if (Limbs <= 2 || (sample.differing[Limbs - 1] | sample.differing[Limbs - 2]) != 0) {
+    const std::uint32_t mixed = consider(fewest);
+    // Codes of three passes may be few enough words each where those of two leave many words in mixed ones, but not
+    // nearly all.
+    const std::uint32_t most = most_codes_of_uneven_keys(block.count);
+    constexpr std::uint32_t samples = key_sample::looked_up;
+    if (Limbs > 1 && most > fewest && mixed > samples / 16 && mixed < samples / 4 * 3) consider(most);
+  }
+  store_shape(false, max(chosen, 1U), chosen == 0, coder.scale);
 }
 
 }  // namespace sheaf::cuda

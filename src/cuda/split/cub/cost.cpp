@@ -14,15 +14,16 @@ struct tile_cost {
 };
 
 /// Fitted to 2^12 to 2^28 uniform keys on an H200 (the peer "cub" in lab/results/h200/sort.json, split.json and
-/// split-words.json): costs of a word to 2^24 and more, steps to fewer.
+/// split-words.json): costs of a word to 2^24 and more, steps to fewer. Values of 16 bytes are fitted to cuda.cub
+/// itself (sort-model.json), because the peer moves them as structures.
 struct cub_tuning {
   word_cost count{0, 0.705};
-  word_cost pass_of_4{25.4, 2.03};       ///< by keys of 4 bytes and less
-  word_cost pass_of_8{29.6, 2.14};       ///< by keys of 8 bytes
-  double encoding_cached_bytes = 1;      ///< what encoding adds to word_cost::cached_bytes of a pass
-  double wide_value_cached_bytes = 116;  ///< what values of 16 bytes add to it: tiles are short
-  double count_steps = 6.27;             ///< latency of the counts
-  double pass_of_4_steps = 8.41;         ///< latency of a pass
+  word_cost pass_of_4{25.4, 2.03};      ///< by keys of 4 bytes and less
+  word_cost pass_of_8{29.6, 2.14};      ///< by keys of 8 bytes
+  double encoding_cached_bytes = 1;     ///< what encoding adds to word_cost::cached_bytes of a pass
+  double wide_value_cached_bytes = 10;  ///< what values of 16 bytes add to it: tiles are short
+  double count_steps = 6.27;            ///< latency of the counts
+  double pass_of_4_steps = 8.41;        ///< latency of a pass
   double pass_of_8_steps = 6.85;
   tile_cost tile{0.39, 1.01};  ///< keys alone
   tile_cost pair_tile{0.9, 0.93};

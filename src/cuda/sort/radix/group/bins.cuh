@@ -19,15 +19,24 @@ struct range_digit {
   }
 };
 
-/// The digit that numbers the bins from the group's least word to its greatest, so that no bins are wasted on what lies
-/// below or above them. differing_end is one past the highest bit in which keys of the group differ; the digit ends
-/// there or below.
+/// The digit of up to 32 bits below differing_end, which is one past the highest bit in which keys of the group differ.
 template <int Limbs, value_width Values, finish_method Method>
-__device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, Values, Method>& group,
-                                                      const sort_word<Limbs> (&words)[finish_items],
-                                                      std::uint32_t differing_end) {
-  const std::uint32_t prefix_low = max(differing_end, group.arguments.key_low + 32) - 32;
-  const digit_field prefix{prefix_low / 32, prefix_low % 32, ~0U >> (32 - (differing_end - prefix_low))};
+__device__ __forceinline__ digit_field prefix_of(const staged_group<Limbs, Values, Method>& group,
+                                                 std::uint32_t differing_end) {
+  const std::uint32_t low = max(differing_end, group.arguments.key_low + 32) - 32;
+  return {low / 32, low % 32, ~0U >> (32 - (differing_end - low))};
+}
+
+struct prefix_range {
+  std::uint32_t least;
+  std::uint32_t greatest;
+};
+
+/// The prefixes of the group's least word and of its greatest.
+template <int Limbs, value_width Values, finish_method Method>
+__device__ __forceinline__ prefix_range range_of(const staged_group<Limbs, Values, Method>& group,
+                                                 const sort_word<Limbs> (&words)[finish_items],
+                                                 const digit_field& prefix) {
   std::uint32_t least = ~0U;
   std::uint32_t greatest = 0;
 #pragma unroll
@@ -44,8 +53,18 @@ __device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, 
     atomicMax(&shared.greatest_prefix, greatest);
   }
   __syncthreads();
-  least = shared.least_prefix;
-  greatest = shared.greatest_prefix;
+  return {shared.least_prefix, shared.greatest_prefix};
+}
+
+/// The digit that numbers the bins from the group's least word to its greatest, so that no bins are wasted on what lies
+/// below or above them. The digit ends at differing_end or below.
+template <int Limbs, value_width Values, finish_method Method>
+__device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, Values, Method>& group,
+                                                      const sort_word<Limbs> (&words)[finish_items],
+                                                      std::uint32_t differing_end) {
+  const digit_field prefix = prefix_of(group, differing_end);
+  const std::uint32_t prefix_low = prefix.limb * 32 + prefix.shift;
+  const auto [least, greatest] = range_of(group, words, prefix);
   std::uint32_t shift = max(32 - __clz(static_cast<int>(greatest - least)), finish_bits) - finish_bits;
   if ((greatest >> shift) - (least >> shift) >= finish_bins) ++shift;
   const digit_field field =
@@ -111,6 +130,99 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Values, M
     group.stage(shared.bins[again.bin_of(words[k])] + rank.get(k), words[k], group.position(k));
   }
   if (is_ordered) return true;
+  __syncthreads();
+  group.sort_bins();
+  return true;
+}
+
+/// Cells of a group that has hot bins: up to 65536 equal parts of the range of its keys. Bins are made of those cells
+/// that have words. Clustered keys leave most cells empty, so that their bins become as even as those of other keys.
+struct range_cells {
+  static constexpr std::uint32_t most_bits = 16;
+  static constexpr std::uint32_t maps = (1U << most_bits) / 32;  ///< bit maps of 32 cells each
+
+  digit_field prefix;
+  std::uint32_t shift;
+  std::uint32_t least;
+  std::uint32_t* has_words;  ///< bit maps of cells
+  std::uint32_t* before;     ///< cells with words before those of each map
+
+  template <int Limbs>
+  __device__ __forceinline__ std::uint32_t cell_of(const sort_word<Limbs>& word) const {
+    return (digit_of(word, prefix) >> shift) - least;
+  }
+  template <int Limbs>
+  __device__ __forceinline__ std::uint32_t bin_of(const sort_word<Limbs>& word) const {
+    const std::uint32_t cell = cell_of(word);
+    return before[cell / 32] + __popc(has_words[cell / 32] & ((1U << cell % 32) - 1));
+  }
+};
+
+/// Numbers the cells that have words, and clears the bins; returns how many these cells are.
+template <int Limbs, value_width Values, finish_method Method>
+__device__ __forceinline__ std::uint32_t number_cells(const staged_group<Limbs, Values, Method>& group,
+                                                      const sort_word<Limbs> (&words)[finish_items],
+                                                      const range_cells& cells) {
+  finish_shared& shared = *group.shared;
+  constexpr int each = range_cells::maps / finish_threads;
+  for (std::uint32_t i = threadIdx.x; i < range_cells::maps; i += finish_threads) cells.has_words[i] = 0;
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < finish_items; ++k) {
+    if (group.position(k) >= group.count) continue;
+    const std::uint32_t cell = cells.cell_of(words[k]);
+    atomicOr(&cells.has_words[cell / 32], 1U << cell % 32);
+  }
+  __syncthreads();
+  std::uint32_t before[each];
+#pragma unroll
+  for (int j = 0; j < each; ++j) before[j] = __popc(cells.has_words[threadIdx.x * each + j]);
+  const std::uint32_t last = before[each - 1];
+  scan_bins<range_cells::maps, finish_threads>(before, shared.warp_sums);
+#pragma unroll
+  for (int j = 0; j < each; ++j) cells.before[threadIdx.x * each + j] = before[j];
+  if (threadIdx.x == finish_threads - 1) shared.unsorted_bin_total = before[each - 1] + last;
+  __syncthreads();
+  return shared.unsorted_bin_total;
+}
+
+/// Stages the words of a group in order, by bins of the cells that have words. Returns false, and stages nothing, if
+/// there are more cells than bins, or if these are hot, too. The bit maps lie where words are staged afterwards.
+template <int Limbs, value_width Values, finish_method Method>
+__device__ __forceinline__ bool sort_by_cells(const staged_group<Limbs, Values, Method>& group,
+                                              const sort_word<Limbs> (&words)[finish_items],
+                                              std::uint32_t differing_end) {
+  finish_shared& shared = *group.shared;
+  static_assert(staged_bytes<Limbs, Values> >= 2 * range_cells::maps * sizeof(std::uint32_t));
+  const digit_field prefix = prefix_of(group, differing_end);
+  const auto [least, greatest] = range_of(group, words, prefix);
+  constexpr std::uint32_t bits = range_cells::most_bits;
+  std::uint32_t shift = max(32U - __clz(static_cast<int>(greatest - least)), bits) - bits;
+  if ((greatest >> shift) - (least >> shift) >= 1U << bits) ++shift;
+  auto* const maps = reinterpret_cast<std::uint32_t*>(group.staged);
+  const range_cells cells{prefix, shift, least >> shift, maps, maps + range_cells::maps};
+  if (number_cells(group, words, cells) > finish_bins) return false;
+  packed_numbers<finish_items> place;
+  std::uint32_t most = 0;
+#pragma unroll
+  for (int k = 0; k < finish_items; ++k) {
+    std::uint32_t rank = 0;
+    if (group.position(k) < group.count) rank = atomicAdd(&shared.bins[cells.bin_of(words[k])], 1U);
+    place.set(k, rank);
+    most = max(most, rank);
+  }
+  if (__syncthreads_or(most >= most_words_of_bin<Values>) != 0) return false;
+  scan_group_bins(group);
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < finish_items; ++k) {
+    if (group.position(k) < group.count) place.add(k, shared.bins[cells.bin_of(words[k])]);
+  }
+  __syncthreads();  // the bit maps have been read
+#pragma unroll
+  for (int k = 0; k < finish_items; ++k) {
+    if (group.position(k) < group.count) group.stage(place.get(k), words[k], group.position(k));
+  }
   __syncthreads();
   group.sort_bins();
   return true;

@@ -31,7 +31,7 @@ __device__ __forceinline__ void clear_bins_and_reduce(finish_shared& shared, std
 /// Sorts a group, whose words and values are in the buffers of this number, to the output; the words of a list of one
 /// group may be encoded from rows instead. `staged` is shared memory. Returns false where the method `bins` leaves the
 /// group to the method `bins_then_digits`; nothing has been written then. is_hot: the method `bins` has left the group,
-/// so that it is sorted by digits at once.
+/// so that it is sorted by cells at once, or by digits.
 template <int Limbs, value_width Values, finish_method Method, class CallerSort>
 __device__ __forceinline__ bool finish_group(const radix_arguments& args, std::uint32_t buffer, const word_group& group,
                                              bool is_hot, finish_shared& shared, unsigned char* staged) {
@@ -62,8 +62,11 @@ __device__ __forceinline__ bool finish_group(const radix_arguments& args, std::u
     if (!sort_by_bins(block_group, words, differing_end, differing)) return false;
   } else if constexpr (Method == finish_method::by_caller) {
     CallerSort::sort(block_group, words);
-  } else if (is_hot || !sort_by_bins(block_group, words, differing_end, differing)) {
-    sort_by_digits(block_group, words, differing);
+  } else {
+    bool is_sorted = false;
+    if constexpr (Limbs > 1) is_sorted = is_hot && sort_by_cells(block_group, words, differing_end);
+    if (!is_hot) is_sorted = sort_by_bins(block_group, words, differing_end, differing);
+    if (!is_sorted) sort_by_digits(block_group, words, differing);
   }
   __syncthreads();
 #pragma unroll
