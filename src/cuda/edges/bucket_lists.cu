@@ -122,29 +122,39 @@ __global__ void __launch_bounds__(place_threads, 2) place_ends(const __grid_cons
   const unsigned warp = threadIdx.x / 32;
   const std::uint64_t first_edge =
       std::uint64_t{blockIdx.x} * tile_edges + warp * (32 * place_items) + threadIdx.x % 32;
-  // A bad edge has ends that are not nodes: lists number nodes with 31 bits.
+  // ~0 takes the place of an end that is not a node: lists number nodes with 31 bits. There is no branch between loads,
+  // so that all are on their way at once.
+  constexpr std::uint32_t no_node = ~0U;
   std::uint32_t i[place_items];
   std::uint32_t j[place_items];
 #pragma unroll
   for (int k = 0; k < place_items; ++k) {
     const std::uint64_t e = first_edge + k * 32;
-    i[k] = j[k] = ~0U;
-    if (e >= args.edges.count) continue;
-    const End first = __ldcs(static_cast<const End*>(args.edges.first) + e * args.edges.stride);
-    const End second = __ldcs(static_cast<const End*>(args.edges.second) + e * args.edges.stride);
-    if (first < args.edges.limit && second < args.edges.limit) {
-      i[k] = static_cast<std::uint32_t>(first);
-      j[k] = static_cast<std::uint32_t>(second);
-    } else {
-      edge_kernels::note_bad_edge(args.first_bad, e);
-    }
+    const std::uint64_t at = min(e, args.edges.count - 1) * args.edges.stride;
+    const End first = __ldcs(static_cast<const End*>(args.edges.first) + at);
+    const End second = __ldcs(static_cast<const End*>(args.edges.second) + at);
+    const bool is_edge = e < args.edges.count;
+    i[k] = is_edge && first < args.edges.limit ? static_cast<std::uint32_t>(first) : no_node;
+    j[k] = is_edge && second < args.edges.limit ? static_cast<std::uint32_t>(second) : no_node;
+  }
+  static_assert(place_items <= 32);
+  unsigned absent = 0;  // a bit for each edge that is bad or not there
+#pragma unroll
+  for (int k = 0; k < place_items; ++k) {
+    const bool is_absent = i[k] == no_node || j[k] == no_node;
+    i[k] = is_absent ? no_node : i[k];
+    absent |= is_absent ? 1U << k : 0;
+  }
+  for (; absent != 0; absent &= absent - 1) {
+    const std::uint64_t e = first_edge + (__ffs(static_cast<int>(absent)) - 1) * 32;
+    if (e < args.edges.count) edge_kernels::note_bad_edge(args.first_bad, e);
   }
   __syncthreads();
   std::uint16_t* const own_counts = warp_counts + warp * stride;
   std::uint32_t rank[place_items];  // of the first end below that of the second
 #pragma unroll
   for (int k = 0; k < place_items; ++k) {
-    const bool takes_part = i[k] != ~0U;
+    const bool takes_part = i[k] != no_node;
     rank[k] = rank_in_bin<bucket_number_bits>(i[k] >> args.cut.bucket_bits, takes_part, own_counts);
     rank[k] |= rank_in_bin<bucket_number_bits>(j[k] >> args.cut.bucket_bits, takes_part, own_counts) << 16;
   }
@@ -164,7 +174,7 @@ __global__ void __launch_bounds__(place_threads, 2) place_ends(const __grid_cons
     row[b] = static_cast<std::uint16_t>(b < buckets ? begins[b] : total);
 #pragma unroll
   for (int k = 0; k < place_items; ++k) {
-    if (i[k] == ~0U) continue;
+    if (i[k] == no_node) continue;
     const std::uint32_t p = i[k] >> args.cut.bucket_bits;
     const std::uint32_t q = j[k] >> args.cut.bucket_bits;
     rank[k] += (begins[p] + own_counts[p]) | (begins[q] + own_counts[q]) << 16;
@@ -173,7 +183,7 @@ __global__ void __launch_bounds__(place_threads, 2) place_ends(const __grid_cons
   const std::uint32_t mask = (1U << args.cut.bucket_bits) - 1;
 #pragma unroll
   for (int k = 0; k < place_items; ++k) {
-    if (i[k] == ~0U) continue;
+    if (i[k] == no_node) continue;
     const std::uint32_t p = rank[k] & 0xffffU;
     const std::uint32_t q = rank[k] >> 16;
     others[p] = j[k];
