@@ -28,7 +28,7 @@ extern const spmm_variant spmm_rows, spmm_transposed, spmm_atomic;
 extern const prepare_spmm_variant prepare_spmm_transposed;
 extern const conjugate_gradient_variant conjugate_gradient_persistent, conjugate_gradient_streamed,
     conjugate_gradient_sliced, conjugate_gradient_separate;
-extern const edge_sum_variant edge_sum_atomic, edge_sum_two_pass;
+extern const edge_sum_variant edge_sum_atomic, edge_sum_two_pass, edge_sum_bucketed;
 extern const prepare_edge_sum_variant prepare_edge_sum_tiles, prepare_edge_sum_by_node;
 
 namespace {
@@ -56,7 +56,7 @@ constexpr variant_table tables[] = {
     table<prepare_spmm_transposed>,
     table<conjugate_gradient_persistent, conjugate_gradient_streamed, conjugate_gradient_sliced,
           conjugate_gradient_separate>,
-    table<edge_sum_atomic, edge_sum_two_pass>,
+    table<edge_sum_atomic, edge_sum_two_pass, edge_sum_bucketed>,
     table<prepare_edge_sum_tiles, prepare_edge_sum_by_node>,
 };
 

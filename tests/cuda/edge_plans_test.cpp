@@ -58,9 +58,24 @@ std::string rejection(const Variants& variants, std::string_view name, const Pro
 TEST(EdgeSumPlansOfCuda, FollowTheOrderThatIsAskedFor) {
   const machine m = shipped();
   edge_sum_problem p = mesh_of(1'000'000);
+  EXPECT_EQ(cheapest(primitives::edge_sum_variants(), p, m), "cuda.bucketed");
+  p.weight_components = 1;
   EXPECT_EQ(cheapest(primitives::edge_sum_variants(), p, m), "cuda.two_pass");
   p.order = reduction_order::unordered;
   EXPECT_EQ(cheapest(primitives::edge_sum_variants(), p, m), "cuda.atomic");
+}
+
+// Measured on an H200: atomics take 11 to 24 ps an edge of a mesh, whatever the order of its nodes, and lists by
+// buckets 33 to 80; at random atomics take 110 to 143, and lists 61 to 77.
+TEST(EdgeSumPlansOfCuda, SumRandomGraphsByBucketsInAnyOrder) {
+  const machine m = shipped();
+  edge_sum_problem p = mesh_of(56'000'000);
+  p.order = reduction_order::unordered;
+  EXPECT_EQ(cheapest(primitives::edge_sum_variants(), p, m), "cuda.atomic");
+  p.pattern = access_pattern::sequential();
+  EXPECT_EQ(cheapest(primitives::edge_sum_variants(), p, m), "cuda.atomic");
+  p.pattern = access_pattern::random();
+  EXPECT_EQ(cheapest(primitives::edge_sum_variants(), p, m), "cuda.bucketed");
 }
 
 TEST(EdgeSumPlansOfCuda, PrepareMeshesByTilesAndOtherGraphsByNode) {
@@ -100,8 +115,20 @@ TEST(EdgeSumPlansOfCuda, SayWhyListsCannotBeMade) {
   const auto sums = primitives::edge_sum_variants();
   EXPECT_EQ(rejection(sums, "cuda.atomic", p, m), "adds in the order in which threads arrive");
   EXPECT_EQ(rejection(sums, "cuda.two_pass", p, m), "");
+  EXPECT_EQ(rejection(sums, "cuda.bucketed", p, m), "");
   p.edges = std::uint64_t{1} << 32;
   EXPECT_EQ(rejection(sums, "cuda.two_pass", p, m), "its lists number edges with 32 bits");
+  p.nodes = p.edges / 7;
+  EXPECT_EQ(rejection(sums, "cuda.bucketed", p, m), "it numbers ends with 32 bits");
+  p.edges = p.nodes;
+  EXPECT_EQ(rejection(sums, "cuda.bucketed", p, m), "there are more nodes than its buckets have");
+  p.nodes = p.edges / 1000;
+  EXPECT_EQ(rejection(sums, "cuda.bucketed", p, m), "lists are longer than a thread should sum");
+  p.edges = 0;
+  EXPECT_EQ(rejection(sums, "cuda.bucketed", p, m), "there is nothing to put in order");
+  p.edges = p.nodes;
+  p.weight_components = 1;
+  EXPECT_EQ(rejection(sums, "cuda.bucketed", p, m), "its lists do not name edges, whose weights are asked for");
   prepare_edge_sum_problem many;
   many.sum = mesh_of(1000);
   many.sum.nodes = std::uint64_t{1} << 31;

@@ -259,6 +259,58 @@ TEST_F(EdgeSumOnCuda, PreparationsNameTheFirstEndThatIsNoNode) {
   expect_error(error_code::bad_index, "edge_sum: " + words, [&] { run_of(*ctx, kept, e, images); });
 }
 
+/// Graphs whose lists are of every length: a thread sorts up to 32 entries, a warp up to 1024, a block as many as
+/// shared memory holds; of parts that have more, kernels of their own list chunks.
+std::vector<edge_graph> graphs_for_buckets() {
+  std::vector<edge_graph> all;
+  for (edge_graph& g : every_graph()) {
+    if (g.nodes > 0 && !g.edges.empty() && 2 * g.edges.size() / g.nodes <= 64) all.push_back(std::move(g));
+  }
+  all.push_back(star_graph(30'000));
+  all.push_back(star_graph(90'000));
+  all.push_back(star_graph(400'000));
+  all.push_back(box_graph(24, true));
+  all.push_back(drawn_graph(5000, 100'000));
+  all.push_back(drawn_graph(30'000, 300'000));
+  all.push_back(rmat_graph(12, 100'000));
+  all.push_back(rmat_graph(16, 1'000'000));
+  edge_graph hubs = drawn_graph(300'000, 100'000);
+  for (const std::uint64_t hub : {5, 6, 70, 200'000, 299'999}) add_star(hubs, hub, 50'000);
+  all.push_back(hubs);
+  return all;
+}
+
+TEST_F(EdgeSumOnCuda, ListsByBucketsAreSummedLikeOthersWithTheSameBitsInEveryRun) {
+  for (const edge_graph& g : graphs_for_buckets()) {
+    for (const edge_layout& layout :
+         {edge_layout{value_type::f32, index_type::i32, false, false, 3, edge_function::weighted_difference},
+          edge_layout{value_type::f64, index_type::u64, true, false, 2, edge_function::weighted_difference}}) {
+      SCOPED_TRACE(fmt::format("{}, {}", g.name, layout.description()));
+      const edge_images images(g, layout);
+      const placed_edges e(*ctx, images);
+      const image found = sum_of(*ctx, e, images, {.variant = "cuda.bucketed"});
+      expect_near(found, expected_of(g, images), layout.value);
+      for (int run = 0; run < 10; ++run) {
+        expect_bytes(sum_of(*ctx, e, images, {.variant = "cuda.bucketed"}).bytes, found, "another run");
+      }
+      e.expect_unchanged();
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// Sums of three f32 and more are padded where edges are many.
+TEST_F(EdgeSumOnCuda, AtomicsAddToPaddedSums) {
+  const edge_graph g = drawn_graph(40'000, 200'000);
+  for (std::uint32_t components = 1; components <= most_edge_components; ++components) {
+    const edge_images images(g, {.value = value_type::f32, .components = components});
+    SCOPED_TRACE(images.layout.description());
+    const placed_edges e(*ctx, images);
+    const edge_sum_options options{.order = reduction_order::unordered, .variant = "cuda.atomic"};
+    expect_near(sum_of(*ctx, e, images, options), expected_of(g, images), value_type::f32);
+  }
+}
+
 TEST_F(EdgeSumOnCuda, AtomicsAreForSumsInAnyOrder) {
   const edge_images images(path_graph(10), {});
   const placed_edges e(*ctx, images);

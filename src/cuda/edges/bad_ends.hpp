@@ -12,8 +12,11 @@ namespace sheaf::cuda {
 class bad_end_report {
  public:
   /// Begins a call; `first_bad` is in scratch.
+  /// @param is_cleared  a kernel that was queued before sets *first_bad to ~0
   bad_end_report(const context& ctx, const primitives::edge_sum_problem& problem, primitives::edge_call by,
-                 unsigned long long* first_bad);
+                 unsigned long long* first_bad, bool is_cleared = false);
+
+  const index_guard& guard() const noexcept { return guard_; }
 
   unsigned long long* first_bad() const noexcept { return first_bad_; }
   /// Queues the report of what was noted.

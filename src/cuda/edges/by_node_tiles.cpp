@@ -18,11 +18,15 @@ using namespace primitives;
 constexpr const char* by_node = "cuda.by_node";
 constexpr const char* tiles_name = "cuda.tiles";
 
-/// What cuda.by_node prepares.
+/// What cuda.by_node prepares: lists of entries, or in rows.
 class listed_edges final : public prepared_edges {
  public:
-  listed_edges(buffer begins, buffer entries, bool has_long_lists)
-      : begins_(std::move(begins)), entries_(std::move(entries)), has_long_lists_(has_long_lists) {}
+  /// @param edges  empty: `others` has entries
+  listed_edges(buffer begins, buffer others, buffer edges, bool has_long_lists)
+      : begins_(std::move(begins)),
+        others_(std::move(others)),
+        edges_(std::move(edges)),
+        has_long_lists_(has_long_lists) {}
 
   void run(const context& ctx, const edge_sum_problem& problem, const edge_sum_buffers& buffers) override {
     const run_scope scope(ctx, by_node);
@@ -30,17 +34,28 @@ class listed_edges final : public prepared_edges {
     const std::uint64_t scratch_bytes = has_long_lists_ ? piece_sum_bytes(problem, entries) : 0;
     const core::scratch scratch = plan::take_scratch(ctx, prepared_edge_sum_call, by_node, scratch_bytes);
     const edge_sum_kernels kernels(problem, buffers);
-    queue_list_sums(ctx, kernels,
-                    {views_of(problem, buffers), begins_.as<std::uint64_t>(), entries_.as<edge_kernels::list_entry>(),
-                     problem.nodes, entries, scratch_bytes == 0 ? nullptr : scratch.data(),
-                     lanes_of_list(problem, entries), false});
+    edge_kernels::list_arguments lists{};
+    lists.views = views_of(problem, buffers);
+    lists.begins = begins_.as<std::uint64_t>();
+    if (edges_.size() == 0) {
+      lists.entries = others_.as<edge_kernels::list_entry>();
+      lists.lanes = lanes_of_list(problem, entries);
+    } else {
+      lists.others = others_.as<std::uint32_t>();
+      lists.edges = edges_.as<std::uint32_t>();
+    }
+    lists.nodes = problem.nodes;
+    lists.count = entries;
+    lists.piece_sums = scratch_bytes == 0 ? nullptr : scratch.data();
+    queue_list_sums(ctx, kernels, lists);
   }
-  std::uint64_t kept_bytes() const override { return begins_.size() + entries_.size(); }
+  std::uint64_t kept_bytes() const override { return begins_.size() + others_.size() + edges_.size(); }
   std::string_view run_variant() const override { return by_node; }
 
  private:
   buffer begins_;
-  buffer entries_;
+  buffer others_;
+  buffer edges_;
   bool has_long_lists_;
 };
 
@@ -48,34 +63,52 @@ struct by_node_arrays {
   unsigned long long* first_bad;
   unsigned long long* longest;
   list_scratch lists;
+  list_outputs outputs;
 
   by_node_arrays(const prepare_edge_sum_problem& p, core::scratch_arrays& arrays)
       : first_bad(arrays.take<unsigned long long>(1)),
         longest(arrays.take<unsigned long long>(1)),
-        lists(p.sum, listed_ends::both, arrays) {}
+        lists(p.sum, listed_ends::both, arrays),
+        outputs{arrays.take<edge_kernels::list_entry>(2 * p.sum.edges), arrays.take<std::uint64_t>(p.sum.nodes + 1)} {}
 };
 
 /// Makes the executor of cuda.by_node, which waits for the device.
 std::shared_ptr<prepared_edges> make_by_node(const context& ctx, const edge_sum_problem& problem,
                                              const edge_kernels::end_arrays& edges, const by_node_arrays& at) {
+  constexpr const char* what = "edges of the nodes";
+  const std::uint64_t entries = at.lists.count;
   buffer begins = edge_memory(ctx, "offsets of the nodes' edges", (problem.nodes + 1) * sizeof(std::uint64_t));
-  buffer entries = edge_memory(ctx, "edges of the nodes", at.lists.count * sizeof(edge_kernels::list_entry));
-  queue_lists(ctx, problem, edges, listed_ends::both, nullptr, at.lists,
-              {entries.as<edge_kernels::list_entry>(), begins.as<std::uint64_t>()}, at.first_bad);
-  queue_longest(ctx, begins.as<std::uint64_t>(), problem.nodes, at.longest);
-  unsigned long long most = 0;
-  ctx.state().copy(&most, at.longest, sizeof most);  // waits
-  return std::make_shared<listed_edges>(std::move(begins), std::move(entries), most >= edge_kernels::long_list);
+  if (!suits_rows(problem)) {
+    buffer listed = edge_memory(ctx, what, entries * sizeof(edge_kernels::list_entry));
+    queue_lists(ctx, problem, edges, listed_ends::both, nullptr, at.lists,
+                {listed.as<edge_kernels::list_entry>(), begins.as<std::uint64_t>()}, at.first_bad);
+    queue_longest(ctx, begins.as<std::uint64_t>(), problem.nodes, at.longest);
+    unsigned long long most = 0;
+    ctx.state().copy(&most, at.longest, sizeof most);  // waits
+    return std::make_shared<listed_edges>(std::move(begins), std::move(listed), buffer(),
+                                          most >= edge_kernels::long_list);
+  }
+  buffer others = edge_memory(ctx, what, entries * sizeof(std::uint32_t));
+  buffer numbers = edge_memory(ctx, what, entries * sizeof(std::uint32_t));
+  queue_lists(ctx, problem, edges, listed_ends::both, nullptr, at.lists, at.outputs, at.first_bad);
+  auto* const longest = reinterpret_cast<std::uint32_t*>(at.longest);
+  queue_rows(ctx, at.outputs, problem.nodes,
+             {others.as<std::uint32_t>(), numbers.as<std::uint32_t>(), begins.as<std::uint64_t>(), longest});
+  std::uint32_t most = 0;
+  ctx.state().copy(&most, longest, sizeof most);  // waits
+  return std::make_shared<listed_edges>(std::move(begins), std::move(others), std::move(numbers),
+                                        most >= edge_kernels::long_list);
 }
 
-// A run reads 16 bytes an edge, and a value at random for each end. There are no halos and no tiles, so that any graph
-// will do.
+// A run reads 8 bytes an edge, 16 with weights, and a value at random for each end. There are no halos and no tiles, so
+// that any graph will do.
 plan::planned plan_by_node(const prepare_edge_sum_problem& problem, const plan::scope& scope) {
   const edge_sum_problem& sum = problem.sum;
   if (const char* reason = list_rejection(sum)) return plan::rejected(reason);
   if (sum.nodes == 0 || sum.edges == 0) return plan::rejected("there is nothing to put in order");
   const machine& machine = scope.machine;
-  const double run_seconds = machine.launch_seconds + list_sum_seconds(sum, 2 * sum.edges, machine);
+  const double run_seconds = machine.launch_seconds + (suits_rows(sum) ? row_sum_seconds(sum, machine)
+                                                                       : list_sum_seconds(sum, 2 * sum.edges, machine));
   plan::planned plan;
   plan.scratch_bytes = core::bytes_of<by_node_arrays>(problem);
   plan.decided.set(prepare_edge_sum_decision{run_seconds});
@@ -131,7 +164,6 @@ struct tiles_arrays : by_node_arrays {
   std::uint32_t tile_nodes;
   std::uint32_t* order;
   std::uint32_t* place;
-  list_outputs outputs;
   node_order_scratch node_order;
   tile_build_scratch build;
 
@@ -140,8 +172,6 @@ struct tiles_arrays : by_node_arrays {
         tile_nodes(tile_nodes_of(problem.sum)),
         order(arrays.take<std::uint32_t>(problem.sum.nodes)),
         place(arrays.take<std::uint32_t>(problem.sum.nodes)),
-        outputs{arrays.take<edge_kernels::list_entry>(2 * problem.sum.edges),
-                arrays.take<std::uint64_t>(problem.sum.nodes + 1)},
         node_order(problem, arrays),
         build(problem.sum.nodes, tile_nodes, arrays) {}
 };

@@ -10,6 +10,9 @@ bool is_local(const primitives::edge_sum_problem& problem) noexcept;
 
 /// Seconds to read `count` values of nodes that ends name.
 double value_seconds(const primitives::edge_sum_problem& problem, std::uint64_t count, const machine& machine);
+/// Values from a node's sum to the next's, to which atomics add: as many as f32 of three components and more take in
+/// atomics of four words, if there are enough edges, else the components.
+std::uint32_t atomic_sum_values(const primitives::edge_sum_problem& problem) noexcept;
 /// Seconds of the atomics of all edges.
 double atomic_seconds(const primitives::edge_sum_problem& problem, const machine& machine);
 /// Seconds to make and add `count` contributions with all values at hand.

@@ -4,6 +4,7 @@
 
 #include "cuda/device/launch.cuh"
 #include "cuda/edges/cost.hpp"
+#include "cuda/edges/row_writer.cuh"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
 
@@ -86,7 +87,33 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
+/// A warp for each slice.
+__global__ void __launch_bounds__(block_threads)
+    write_rows(const std::uint64_t* begins, const list_entry* entries, std::uint64_t nodes, row_outputs to) {
+  const std::uint64_t thread = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  const std::uint64_t node = min(thread, nodes);
+  const std::uint64_t begin = begins[node];
+  const std::uint64_t length = thread < nodes ? begins[node + 1] - begin : 0;
+  const row_writer rows(static_cast<std::uint32_t>(min(length, std::uint64_t{0xffffffffU})), to.longest);
+  if (thread <= nodes) to.begins[node] = rows.begin_word(begin);
+  const std::uint64_t first = __shfl_sync(~0U, begin, 0);
+  rows.for_each(static_cast<std::uint32_t>(begin - first), [&](std::uint32_t at, std::uint32_t from) {
+    const uint2 entry = __ldcs(reinterpret_cast<const uint2*>(entries + first) + from);
+    to.others[first + at] = entry.x;
+    to.edges[first + at] = entry.y;
+  });
+}
+
 }  // namespace
+
+bool suits_rows(const edge_sum_problem& p) noexcept {
+  return p.nodes > 0 && p.edges >> 31 == 0 && 2 * p.edges / p.nodes <= longest_in_rows;
+}
+
+void queue_rows(const context& ctx, const list_outputs& lists, std::uint64_t nodes, const row_outputs& to) {
+  require(cudaMemsetAsync(to.longest, 0, sizeof *to.longest, ctx.stream()), ctx);
+  launch(ctx, write_rows, ceil_div(nodes + 1, block_threads), lists.begins, lists.entries, nodes, to);
+}
 
 const char* list_rejection(const edge_sum_problem& p) noexcept {
   if (p.nodes >= edge_kernels::second_end - 1) return "its lists number nodes with 31 bits";
@@ -144,9 +171,19 @@ double list_sum_seconds(const edge_sum_problem& p, std::uint64_t entries, const 
                   contribution_seconds(p, entries, m));
 }
 
+double row_sum_seconds(const edge_sum_problem& p, const machine& m) {
+  const std::uint64_t entries = 2 * p.edges;
+  const std::uint64_t streamed = entries * sizeof(std::uint32_t) * (p.weight_components > 0 ? 2 : 1) +
+                                 p.nodes * (8 + p.node_bytes() + p.result_bytes());
+  return m.step_seconds +
+         std::max(m.streamed(streamed, streamed) + value_seconds(p, entries, m) + weight_seconds(p, entries, m),
+                  contribution_seconds(p, entries, m));
+}
+
 void queue_list_sums(const context& ctx, const edge_sum_kernels& kernels, const edge_kernels::list_arguments& lists) {
   if (lists.piece_sums != nullptr) require(kernels->sum_pieces(ctx.stream(), kernels->function, lists), ctx);
-  require(kernels->sum_lists(ctx.stream(), kernels->function, lists), ctx);
+  const auto sum = lists.entries == nullptr ? kernels->sum_rows : kernels->sum_lists;
+  require(sum(ctx.stream(), kernels->function, lists), ctx);
 }
 
 }  // namespace sheaf::cuda

@@ -34,6 +34,18 @@ void queue_lists(const context& ctx, const primitives::edge_sum_problem& problem
                  listed_ends ends, const std::uint32_t* place, const list_scratch& scratch, const list_outputs& to,
                  unsigned long long* first_bad);
 
+/// Whether runs sum lists in rows: lists that are short in the mean.
+bool suits_rows(const primitives::edge_sum_problem& problem) noexcept;
+/// Where lists in rows go, in device memory.
+struct row_outputs {
+  std::uint32_t* others;   ///< as many as entries
+  std::uint32_t* edges;    ///< beside them; null: not written
+  std::uint64_t* begins;   ///< one more than there are nodes
+  std::uint32_t* longest;  ///< length of the longest list, if it is long
+};
+/// Queues the same lists in rows.
+void queue_rows(const context& ctx, const list_outputs& lists, std::uint64_t nodes, const row_outputs& to);
+
 /// Queues *longest = the length of the longest list.
 void queue_longest(const context& ctx, const std::uint64_t* begins, std::uint64_t nodes, unsigned long long* longest);
 
@@ -47,6 +59,8 @@ std::uint64_t piece_sum_bytes(const primitives::edge_sum_problem& problem, std::
 std::uint32_t lanes_of_list(const primitives::edge_sum_problem& problem, std::uint64_t entries) noexcept;
 /// Seconds to sum over lists of so many entries.
 double list_sum_seconds(const primitives::edge_sum_problem& problem, std::uint64_t entries, const machine& machine);
+/// Seconds to sum over lists in rows.
+double row_sum_seconds(const primitives::edge_sum_problem& problem, const machine& machine);
 /// Queues the sums over lists.
 void queue_list_sums(const context& ctx, const edge_sum_kernels& kernels, const edge_kernels::list_arguments& lists);
 

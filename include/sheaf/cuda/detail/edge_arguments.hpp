@@ -16,6 +16,7 @@ constexpr std::uint32_t most_local_nodes = 0x7fffU;  ///< own and halo nodes of 
 constexpr std::uint32_t local_second_end = 0x8000U;  ///< in an entry of a tile: its node is the second end
 constexpr std::uint32_t no_local_entry = 0xffffU;    ///< fills lists of a tile up to the longest of 32
 constexpr std::uint32_t slice_nodes = 32;            ///< nodes whose entries lie side by side
+constexpr std::uint64_t whole_lists = std::uint64_t{1} << 63;  ///< in list_arguments::begins: see there
 
 /// The caller's ends as unsigned numbers, so that a negative end lies above every node.
 struct end_arrays {
@@ -38,6 +39,8 @@ struct sum_views {
 struct atomic_arguments {
   end_arrays edges;
   sum_views views;
+  void* sums;                     ///< of the nodes: the result, or scratch in which sums are padded
+  std::uint32_t sum_values;       ///< from a node's sum to the next's: its components, or more
   unsigned long long* first_bad;  ///< lowest edge that has a bad end
 };
 
@@ -47,16 +50,21 @@ struct alignas(8) list_entry {
   std::uint32_t edge;
 };
 
-/// The edges of each node, list after list.
+/// The edges of each node, list after list. They come as entries, or, in rows, as `others` and `edges` beside them. In
+/// rows, the lists of a slice of 32 nodes lie interleaved: row r has entry r of each list that is longer than r, in the
+/// order of the nodes. Where whole_lists is set in the begin of a slice's first node, its lists lie one after another.
 struct list_arguments {
   sum_views views;
   const std::uint64_t* begins;  ///< where a node's list begins: one more than there are nodes
-  const list_entry* entries;
+  const list_entry* entries;    ///< null: in rows
+  const std::uint32_t* others;  ///< as list_entry::other
+  const std::uint32_t* edges;   ///< null where no run has weights
   std::uint64_t nodes;
-  std::uint64_t count;  ///< most entries that all lists have together
-  void* piece_sums;     ///< two sums for each piece; null: no list is long
-  std::uint32_t lanes;  ///< that sum a list, a power of two up to 32
-  bool adds_to_result;  ///< else it is overwritten
+  std::uint64_t count;           ///< most entries that all lists have together
+  void* piece_sums;              ///< two sums for each piece; null: no list is long
+  const std::uint32_t* longest;  ///< length of the longest list, in device memory; null: not known
+  std::uint32_t lanes;           ///< that sum a list of entries, a power of two up to 32
+  bool adds_to_result;           ///< else it is overwritten
 };
 
 /// Nodes in tiles. A tile's own nodes come in the order of their number of edges, and their lists are cut into slices
@@ -83,6 +91,7 @@ struct device_edge_function {
   cudaError_t (*add_by_atomics)(cudaStream_t, const void* f, const edge_kernels::atomic_arguments&);
   cudaError_t (*sum_pieces)(cudaStream_t, const void* f, const edge_kernels::list_arguments&);
   cudaError_t (*sum_lists)(cudaStream_t, const void* f, const edge_kernels::list_arguments&);
+  cudaError_t (*sum_rows)(cudaStream_t, const void* f, const edge_kernels::list_arguments&);
   cudaError_t (*sum_tiles)(cudaStream_t, const void* f, const edge_kernels::tile_arguments&);
 };
 

@@ -29,11 +29,13 @@ struct edge_launches {
     const auto kernel = a.edges.is_wide ? add_edges_by_atomics<T, ValueComponents, Components, std::uint64_t, F>
                                         : add_edges_by_atomics<T, ValueComponents, Components, std::uint32_t, F>;
     return launch_blocks(stream, blocks_of(a.edges.count), 0, kernel, a, is_aligned_array(a.views.values),
-                         is_aligned_array(a.views.result), function(f));
+                         is_aligned_array(a.sums), function(f));
   }
 
   static cudaError_t sum_pieces(cudaStream_t stream, const void* f, const list_arguments& a) {
-    return launch_blocks(stream, (a.count + piece_entries - 1) / piece_entries, 0,
+    constexpr std::uint64_t most_blocks = 4096;  // they take pieces in turn
+    const std::uint64_t pieces = (a.count + piece_entries - 1) / piece_entries;
+    return launch_blocks(stream, pieces < most_blocks ? pieces : most_blocks, 0,
                          sum_pieces_of_lists<T, ValueComponents, Components, F>, a, is_aligned_array(a.views.values),
                          function(f));
   }
@@ -41,6 +43,11 @@ struct edge_launches {
   static cudaError_t sum_lists(cudaStream_t stream, const void* f, const list_arguments& a) {
     return launch_blocks(stream, blocks_of(a.nodes * a.lanes), 0, sum_lists_of_nodes<T, ValueComponents, Components, F>,
                          a, is_aligned_array(a.views.values), function(f));
+  }
+
+  static cudaError_t sum_rows(cudaStream_t stream, const void* f, const list_arguments& a) {
+    return launch_blocks(stream, blocks_of(a.nodes), 0, sum_rows_of_nodes<T, ValueComponents, Components, F>, a,
+                         is_aligned_array(a.views.values), function(f));
   }
 
   static cudaError_t sum_tiles(cudaStream_t stream, const void* function_object, const tile_arguments& args) {
@@ -75,7 +82,8 @@ struct edge_launches {
 template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
 detail::device_edge_function device_function(const F& f) {
   using launches = edge_launches<T, ValueComponents, Components, F>;
-  return {&f, launches::add_by_atomics, launches::sum_pieces, launches::sum_lists, launches::sum_tiles};
+  return {
+      &f, launches::add_by_atomics, launches::sum_pieces, launches::sum_lists, launches::sum_rows, launches::sum_tiles};
 }
 
 }  // namespace sheaf::edge_kernels

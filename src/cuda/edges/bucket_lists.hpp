@@ -1,0 +1,54 @@
+#pragma once
+
+#include "cuda/edges/lists.hpp"
+
+// The edges of each node in rows (list_arguments), by buckets of nodes: ends are brought into the order of their
+// buckets tile by tile, and a block lists the ends of a bucket in shared memory. They do not name edges.
+namespace sheaf::cuda {
+
+/// How nodes and edges are cut.
+struct bucket_cut {
+  std::uint32_t part_bits = 0;    ///< log2 of the nodes whose lists a block makes
+  std::uint32_t bucket_bits = 0;  ///< log2 of the nodes of a bucket, which is one part or several
+  std::uint32_t buckets = 0;
+  std::uint32_t tiles = 0;       ///< of edges
+  std::uint32_t row = 0;         ///< entries of the table for a tile
+  std::uint32_t turned_row = 0;  ///< of the turned table for a bucket
+  std::uint32_t long_parts = 0;  ///< most parts that have more ends than shared memory holds
+
+  bucket_cut() = default;
+  explicit bucket_cut(const primitives::edge_sum_problem& problem) noexcept;
+
+  constexpr std::uint32_t part_nodes() const noexcept { return 1U << part_bits; }
+  constexpr std::uint32_t parts() const noexcept { return buckets << (bucket_bits - part_bits); }
+  void tell(plan::told& to) const;
+};
+
+/// Why lists cannot be made by buckets; null if they can.
+const char* bucket_rejection(const primitives::edge_sum_problem& problem, const bucket_cut& cut,
+                             const plan::scope& in) noexcept;
+
+/// Scratch in which lists are made.
+struct bucket_scratch {
+  std::uint32_t* others;       ///< other ends of the tiles' ends, in the order of their buckets
+  std::uint16_t* locals;       ///< beside them, the ends' numbers in their buckets
+  std::uint16_t* table;        ///< where each tile's ends of each bucket begin
+  std::uint16_t* turned;       ///< the same, bucket by bucket
+  std::uint32_t* begins;       ///< where the lists of each bucket begin
+  std::uint32_t* long_part;    ///< parts that have more ends than shared memory holds, behind their number
+  std::uint32_t* part_counts;  ///< ends of each of their nodes in each of their chunks
+
+  bucket_scratch(const primitives::edge_sum_problem& problem, const bucket_cut& cut, core::scratch_arrays& arrays);
+};
+
+/// Queues the lists of both ends. Those of a node are in the order of the nodes at the other ends, or, where a part has
+/// more ends than shared memory holds, of the tiles. Edges that have a bad end are noted and left out.
+void queue_bucket_lists(const context& ctx, const primitives::edge_sum_problem& problem,
+                        const edge_kernels::end_arrays& edges, const bucket_cut& cut, const bucket_scratch& scratch,
+                        const row_outputs& to, unsigned long long* first_bad);
+
+/// Adds what queue_bucket_lists takes to a plan.
+void add_bucket_list_cost(const primitives::edge_sum_problem& problem, const bucket_cut& cut, const machine& machine,
+                          plan::planned& plan);
+
+}  // namespace sheaf::cuda
