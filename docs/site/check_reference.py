@@ -38,6 +38,20 @@ SHOWN_BY = {
 }
 
 
+def has_comment(root, declared, all_of_them):
+    """Whether words stand before it, behind it, or before a declaration with which it stands: no empty line between them."""
+    lines = (root / "include" / declared.header).read_text().split("\n")
+    at = declared.line
+    if declared.comment[0] < declared.line or "///<" in lines[at]:
+        return True
+    while at > 0 and lines[at - 1].strip():
+        at -= 1
+        if lines[at].startswith("///"):
+            return True
+    # Overloads share the words of one of them.
+    return any(d.comment[0] < d.line for d in all_of_them if d.full_name == declared.full_name and d.header == declared.header)
+
+
 def faults_of_headers(root):
     try:
         shown = examples(root)
@@ -52,6 +66,8 @@ def faults_of_headers(root):
         if key in NOT_FOR_PROGRAMS or whole in NOT_FOR_PROGRAMS:
             continue
         place = f"include/{d.header}:{d.line + 1}: {d.full_name}"
+        if d.kind == "function" and not d.member_of and not has_comment(root, d, declared):
+            faults.append(f"{place}: no comment")
         if d.kind == "function" and d.member_of:
             functions += 1
             used.add(whole)

@@ -45,18 +45,15 @@ def faults_of_links(html):
 def faults_of_functions(xml):
     doxygen = set()
     for path in xml.glob("*.xml"):
-        if not re.match(r"(namespace|class|struct)", path.name):
+        if not re.match(r"(namespace|class|struct|group)", path.name):
             continue
-        compound = tree.parse(path).getroot().find("compounddef")
-        scope = compound.find("compoundname").text
-        for member in compound.iter("memberdef"):
-            name = member.find("name").text
-            if member.get("kind") != "function" or member.get("prot") != "public" or member.get("static") == "?":
+        for member in tree.parse(path).getroot().iter("memberdef"):
+            if member.get("kind") != "function" or member.get("prot") != "public":
                 continue
-            if re.match(r"operator\b|~", name) or name == re.sub(r"<.*", "", scope.split("::")[-1]).strip():
-                continue
-            if "detail" not in scope:
-                doxygen.add(f"{scope}::{name}")
+            *scope, name = re.sub(r"<[^<>]*>", "", member.find("qualifiedname").text).split("::")
+            is_special = re.match(r"operator\b|~", name) or (scope and name == scope[-1])
+            if not is_special and "detail" not in scope:
+                doxygen.add("::".join([*scope, name]))
     ours = {d.full_name for d in all_declarations() if d.kind == "function"}
     for name in sorted(ours - doxygen):
         yield f"{name}: not in the reference that Doxygen wrote"

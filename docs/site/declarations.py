@@ -136,7 +136,7 @@ def declarations_of(header, text):
                 at += 1
                 depth += {"{": 1, "}": -1}.get(code[at], 0)
             # Behind the braces of a body come other words; behind those of a value or concept the same declaration goes on.
-            if name is None and kind is None:
+            if name is None and kind is None and words:
                 at += 1
                 continue
         start = at = at + 1

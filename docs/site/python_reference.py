@@ -140,7 +140,7 @@ def pages(root=ROOT):
         for name, node in names.items():
             rows.append((name, ((ast.get_docstring(node) or "") if node else "").split("\n")[0]))
             yield page_of(module, name), page(module, name, node, known)
-        text = [f"# {module} {{#{page_of(module, '')}}}", paragraphs(ast.get_docstring(package), module, "", known)]
+        text = [f"# {'%' if '.' in module else ''}{module} {{#{page_of(module, '')}}}", paragraphs(ast.get_docstring(package), module, "", known)]
         functions = [row for row in rows if not isinstance(names[row[0]], ast.ClassDef)]
         errors = [row for row in rows if is_error(names[row[0]])]
         classes = [row for row in rows if row not in functions and row not in errors]
@@ -158,7 +158,7 @@ def is_error(node):
 
 def page(module, name, node, known):
     full = f"{module}.{name}"
-    lines = [f"# {full} {{#{page_of(module, name)}}}"]
+    lines = [f"# {name} ({module}) {{#{page_of(module, name)}}}"]  # a search finds the first word
     if is_error(node):
         bases = [b.id for b in node.bases]
         lines.append(f"An exception that is also {' and '.join(f'`{b}`' for b in bases)}. Its `code` has the library's name of "

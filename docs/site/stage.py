@@ -71,6 +71,19 @@ class Pages:
             shutil.copyfile(self.root / name, target)
 
     def write_parents(self):
+        menu = self.out / "menu.txt"  # for layout.py: label, title, label of the parent
+        menu.write_text("")
+        guides = re.findall(r"^- \[(.*?)\]\((\w+\.md)\)", (self.root / "docs/guides/README.md").read_text(), re.M)
+        with menu.open("a") as rows:
+            for title, name in guides:
+                if name != "start.md":
+                    rows.write(f"guides|{page_id('docs/guides/' + name)}|{title}\n")
+            for module in python_reference.MODULES:
+                rows.write(f"python|{python_reference.page_of(module, '')}|{module}\n")
+            for module, names in python_reference.public_names(self.root).items():
+                for name in names:
+                    parent = python_reference.page_of(module, "")
+                    rows.write(f"{parent}|{python_reference.page_of(module, name)}|{name}\n")
         placed = {"docs/guides/start.md", *(n for n in self.names if n.startswith("docs/guides/"))}
         for label, (title, said, patterns) in PARENTS.items():
             lines = [f"# {title} {{#{label}}}", "", said, ""]
@@ -81,6 +94,10 @@ class Pages:
                     if name in self.names and name not in placed:
                         placed.add(name)
                         lines.append(f"- @subpage {page_id(name)}")
+                        if pattern == name:
+                            title = re.search(r"^# (.*)", (self.root / name).read_text(), re.M).group(1)
+                            with menu.open("a") as rows:
+                                rows.write(f"{label}|{page_id(name)}|{title.split(':')[0]}\n")
             (self.out / "input" / "pages" / f"{label}.md").write_text("\n".join(lines) + "\n")
 
     def converted(self, name, text):
@@ -154,7 +171,7 @@ class Pages:
                 return f'@subpage {label} "{words}"'
             return f"[{words}](@ref {label})"
         if relative.startswith("include/sheaf/"):
-            return f"[{words}](@ref {relative.removeprefix('include/')})"
+            return f"[{words}](@ref {group_of(relative.removeprefix('include/'))})"
         self.files.add(relative)
         return f"[{words}](files/{shown_as(relative)})"
 
@@ -183,7 +200,7 @@ def comment_of(lines, declared, before):
     first, behind = declared.comment
     if first < behind:
         return lines[first:behind]
-    return before if before and declared.line > 0 and lines[declared.line - 1].strip() else []
+    return before if before and not declared.member_of and lines[declared.line - 1].strip() else []
 
 
 def for_doxygen(comment):
@@ -214,11 +231,16 @@ def param_of_two(found):
     return f"@param {first} and {second}: " if "." in second else f"@param {first},{second} "
 
 
+def group_of(header):
+    return "calls-" + re.sub(r"[^a-z0-9]+", "-", header.removeprefix("sheaf/").rsplit(".", 1)[0])
+
+
 def header_for_doxygen(text, declared, shown, header):
     lines = text.split("\n")
     made = {}  # the new lines in place of the lines [first, behind)
     before, done = [], set()
     options = {d.name for d in declared}
+    shown_classes = {d.name for d in declared if d.kind == "class" and key_of(d) in shown}
     for d in declared:
         comment = comment_of(lines, d, before) if d.kind == "function" else lines[slice(*d.comment)]
         before = comment if d.kind == "function" else []
@@ -228,6 +250,8 @@ def header_for_doxygen(text, declared, shown, header):
             comment = [f"{indent}/// Options of {call}()." if call in options else f"{indent}/// Options of {call.replace('_', ' ')} calls."]
         if "///<" in lines[d.line]:
             continue
+        if not comment and d.member_of and d.kind == "function" and d.member_of in shown_classes:
+            comment = [f"{indent}/// The example of @ref {'::'.join(d.scope)} shows it."]
         comment = for_doxygen(comment)
         key = key_of(d)
         if key in shown and not d.member_of and d.kind in ("function", "class"):
@@ -237,16 +261,25 @@ def header_for_doxygen(text, declared, shown, header):
         if d.line not in done:
             done.add(d.line)
             made[d.comment] = comment
-    out, at = [f"/// @file {header}"], 0
+    # A group for each header, so that its functions have a page of their own.
+    out, at = [f"/// @file {header}", "", f"/// @defgroup {group_of(header)} {header}"], 0
     about = re.search(r"(?:^// .*\n)+(?=(?:^struct \w+;.*\n)*\s*namespace )", text, re.M)
     if about:
         out += ["/// " + line.removeprefix("// ") for line in about.group().strip().split("\n")]
+    else:
+        out.append(f"/// What `#include <{header}>` declares.")
     out.append("")
     for (first, behind), comment in sorted(made.items()):
         out += lines[at:first] + comment
         at = behind
+    text = "\n".join(out + lines[at:])
+    # Functions whose contract stands in another header, as their comment says, are described there alone.
+    for name in {d.name for d in declared if any("/// Declared with" in line for line in lines[slice(*d.comment)])}:
+        text = re.sub(rf"(?:^///.*\n)*^SHEAF_API [\w ]*\b{name}\([^;]*;\n", "", text, flags=re.M)
+    text = re.sub(r"^(namespace sheaf.*\{)$", rf"\1\n/// @addtogroup {group_of(header)}\n/// @{{\n", text, flags=re.M)
+    text = re.sub(r"^(\}  // namespace sheaf.*)$", r"/// @}\n\n\1", text, flags=re.M)
     # Doxygen links to friends, and describes none of them.
-    return re.sub(r"^ *friend [^;{]*(;|\{[^}]*\})\n", "", "\n".join(out + lines[at:]), flags=re.M)
+    return re.sub(r"^ *friend [^;{]*(;|\{[^}]*\})\n", "", text, flags=re.M)
 
 
 def write_headers(root, out):
