@@ -148,7 +148,7 @@ def pages(root=ROOT):
             if part:
                 text.append(f"## {title} {{#{page_of(module, '')}-{title.lower()}}}")
                 text.append("| | |\n|---|---|\n" + "\n".join(
-                    f"| @subpage {page_of(module, n)} | {linked_unless(n, escaped(said), module, known)} |" for n, said in part))
+                    f"| @subpage {page_of(module, n)} \"{n}\" | {linked_unless(n, escaped(said), module, known)} |" for n, said in part))
         yield page_of(module, ""), "\n\n".join(text) + "\n"
 
 

@@ -93,7 +93,8 @@ class Pages:
                 for name in matches:
                     if name in self.names and name not in placed:
                         placed.add(name)
-                        lines.append(f"- @subpage {page_id(name)}")
+                        where = f" (`{Path(name).parent}`)" if name.endswith("/README.md") else ""
+                        lines.append(f"- @subpage {page_id(name)}{where}")
                         if pattern == name:
                             title = re.search(r"^# (.*)", (self.root / name).read_text(), re.M).group(1)
                             with menu.open("a") as rows:
@@ -231,6 +232,16 @@ def param_of_two(found):
     return f"@param {first} and {second}: " if "." in second else f"@param {first},{second} "
 
 
+def comments_of_all(text):
+    """What is said of a header's calls together: comments that stand apart from any declaration."""
+    about = []
+    for found in re.finditer(r"(?:^//(?: .*)?\n)+", text, re.M):
+        if re.match(r"\n|#include|(?:struct \w+;.*\n)*\s*namespace sheaf", text[found.end():]):
+            lines = ["///" + line.removeprefix("//") for line in found.group().strip().split("\n")]
+            about += ["///", *for_doxygen(lines)] if about else for_doxygen(lines)
+    return about
+
+
 def group_of(header):
     return "calls-" + re.sub(r"[^a-z0-9]+", "-", header.removeprefix("sheaf/").rsplit(".", 1)[0])
 
@@ -263,12 +274,8 @@ def header_for_doxygen(text, declared, shown, header):
             made[d.comment] = comment
     # A group for each header, so that its functions have a page of their own.
     out, at = [f"/// @file {header}", "", f"/// @defgroup {group_of(header)} {header}"], 0
-    about = re.search(r"(?:^// .*\n)+(?=(?:^struct \w+;.*\n)*\s*namespace )", text, re.M)
-    if about:
-        out += ["/// " + line.removeprefix("// ") for line in about.group().strip().split("\n")]
-    else:
-        out.append(f"/// What `#include <{header}>` declares.")
-    out.append("")
+    about = comments_of_all(text)
+    out += [*about, ""] if about else [f"/// What `#include <{header}>` declares.", ""]
     for (first, behind), comment in sorted(made.items()):
         out += lines[at:first] + comment
         at = behind
