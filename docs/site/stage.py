@@ -221,7 +221,7 @@ def for_doxygen(comment):
             inside = ""
         if not said:
             inside = ""
-        said = re.sub(r"<(?=[a-z]+>)", r"\\<", said)
+        said = re.sub(r"<(?=[a-z]+>)", r"\\<", said).replace("et al. ", r"et al.\ ")  # no end of a sentence
         said = re.sub(r"@param (\w+), (\w+(?:\.\w+)?)\b", param_of_two, said)
         made.append(f"{indent}/// {said}".rstrip())
     return made
