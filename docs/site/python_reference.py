@@ -126,9 +126,8 @@ def html(text):
 
 
 def plain(text):
-    for character, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "&#64;"), ("\\", "&#92;")):
-        text = text.replace(character, name)
-    return text
+    """Code between tags of HTML, where Doxygen still looks for commands and tags."""
+    return re.sub(r"([\\@<>&#%|]|--)", r"\\\1", text)
 
 
 def pages(root=ROOT):

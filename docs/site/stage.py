@@ -136,7 +136,8 @@ class Pages:
         text = re.sub(r"(?<![\w-])--(?=\w)", r"\\--", text)
         text = re.sub(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)", lambda f: self.link(name, *f.groups()), text)
         text = re.sub(r"^(#{2,4}) (.*)$", lambda f: self.heading(name, f, codes), text, flags=re.M)
-        return re.sub("\x00(\\d+)\x00", lambda f: code_span(codes[int(f.group(1))]), text)
+        in_table = lambda at: text.startswith("|", text.rfind("\n", 0, at) + 1)  # noqa: E731
+        return re.sub("\x00(\\d+)\x00", lambda f: code_span(codes[int(f.group(1))], in_table(f.start())), text)
 
     def heading(self, name, found, codes):
         title = re.sub("\x00(\\d+)\x00", lambda f: codes[int(f.group(1))], found.group(2))
@@ -187,12 +188,11 @@ def fence(found):
     return found.group(1) + names[found.group(2)]
 
 
-def code_span(code):
-    """Doxygen ends a span of one backtick at an apostrophe."""
-    code = code.replace("\\|", "|") if "|" in code else code
-    if "|" in code:  # the columns of a table end at any |
-        code = python_reference.plain(" ".join(code.split())).replace("|", "&#124;")
-        return f"<code>{code}</code>"
+def code_span(code, in_table):
+    """Doxygen ends a span of one backtick at an apostrophe, and a cell at a | in any span."""
+    code = code.replace("\\|", "|")
+    if "|" in code and in_table:
+        return f"<code>{python_reference.plain(' '.join(code.split()))}</code>"
     return f"``{code}``" if "'" in code or '"' in code else f"`{code}`"
 
 
