@@ -10,6 +10,7 @@
 #include <sheaf/cuda/list_scan.cuh>
 #include <sheaf/distributed/gpus.hpp>
 #include <sheaf/distributed/sort.hpp>
+#include <sheaf/distributed/worth.hpp>
 #include <sheaf/interop/cuda.hpp>
 #include <sheaf/sheaf.hpp>
 
@@ -121,12 +122,36 @@ void show_groups() {
   over_nccl.wait();
 }
 
+void show_worth(const sheaf::context& ctx) {
+  //! [distributed::explain_sort_on_devices]
+  // 10^9 records of 8 bytes, sorted on up to 4 GPUs like that of ctx.
+  const auto sort = distributed::explain_sort_on_devices(ctx, {.records = 1'000'000'000, .record_bytes = 8}, 4);
+  //! [distributed::explain_sort_on_devices]
+  //! [distributed::device_estimate]
+  for (std::size_t i = 0; i < sort.seconds.size(); ++i) std::printf("%zu GPUs: %.3f s\n", i + 1, sort.seconds[i]);
+  std::printf("worth %d of them\n", sort.worth());
+  //! [distributed::device_estimate]
+  //! [distributed::explain_gather_on_devices]
+  const distributed::gather_size list{.entries = 100'000'000, .records = 100'000'000, .record_bytes = 128};
+  const auto gather = distributed::explain_gather_on_devices(ctx, list, 4);
+  //! [distributed::explain_gather_on_devices]
+  //! [distributed::explain_spmv_on_devices]
+  const distributed::matrix_size grid{.rows = 100'000'000, .entries = 700'000'000, .halo = 215'000};
+  const auto product = distributed::explain_spmv_on_devices(ctx, grid, 4);
+  //! [distributed::explain_spmv_on_devices]
+  //! [distributed::explain_conjugate_gradient_on_devices]
+  const auto iteration = distributed::explain_conjugate_gradient_on_devices(ctx, grid, 4);
+  //! [distributed::explain_conjugate_gradient_on_devices]
+  expect(sort.seconds.size() == 4 && gather.worth() >= 1 && product.worth() >= 1 && iteration.worth() >= 1);
+}
+
 }  // namespace
 
 int main() try {
   show_functions(sheaf::context::cuda());
   show_streams();
   show_groups();
+  show_worth(sheaf::context::cuda());
 } catch (const sheaf::error& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return 1;
