@@ -12,7 +12,7 @@ struct person {
   char name[4];
 };
 
-int main() {
+int main() try {
   const std::vector<person> people{{41, "max"}, {7, "bo"}, {41, "ann"}, {90, "eve"}};
   std::vector<person> in_order(people.size());
 
@@ -24,6 +24,9 @@ int main() {
   ctx.wait();
 
   for (const person& p : in_order) std::printf("%d %s\n", p.age, p.name);
+} catch (const sheaf::error& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
 }
 
 // Prints:

@@ -11,9 +11,9 @@ struct point {
 
 int main() {
   const std::vector<point> points{{0.9F, 0.1F}, {0.1F, 0.2F}, {0.7F, 0.8F}, {0.3F, 0.4F}, {0.6F, 0.3F}};
-  std::vector<std::uint8_t> quarter;
-  for (const point& p : points) {
-    quarter.push_back(static_cast<std::uint8_t>((p.x >= 0.5F ? 1 : 0) + (p.y >= 0.5F ? 2 : 0)));
+  std::vector<std::uint8_t> quarter(points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    quarter[i] = static_cast<std::uint8_t>((points[i].x >= 0.5F ? 1 : 0) + (points[i].y >= 0.5F ? 2 : 0));
   }
   std::vector<point> by_quarter(points.size());
   std::vector<std::uint64_t> begin(5);  // where each quarter begins, and where the last one ends
