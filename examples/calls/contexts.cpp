@@ -1,4 +1,5 @@
-#include <algorithm>
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -95,7 +96,8 @@ void read_profiles() {
 }
 
 void keep_profiles() {
-  const std::string folder = (std::filesystem::temp_directory_path() / "sheaf-example-profiles").string();
+  const std::string folder =
+      (std::filesystem::temp_directory_path() / ("sheaf-example-" + std::to_string(getpid()))).string();
   std::filesystem::create_directories(folder);
   setenv("XDG_CACHE_HOME", folder.c_str(), 1);
   const std::string path = folder + "/profile.json";
