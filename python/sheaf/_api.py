@@ -77,6 +77,11 @@ def calibrate(seconds=60.0, *, ctx=None, progress=None, store=False):
     -------
     dict
         The profile.
+
+    Examples
+    --------
+    >>> import sheaf
+    >>> sheaf.calibrate(60, progress=lambda step, done: print(step, done))  # doctest: +SKIP
     """
     return json.loads(_sheaf._calibrate(ctx, float(seconds), progress, bool(store)))
 

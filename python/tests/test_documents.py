@@ -156,6 +156,20 @@ def test_examples(example):
     assert done.returncode == 0 and done.stdout, done.stderr
 
 
+@pytest.mark.parametrize("program", sorted(p.name for p in (PYTHON / "examples/primitives").glob("*.py")))
+def test_primitives_print_what_they_say(program):
+    source = PYTHON / "examples/primitives" / program
+    said = source.read_text().partition("\n# Prints:\n")[2]
+    done = subprocess.run([sys.executable, source], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert said and done.stdout.splitlines() == [line.removeprefix("#").removeprefix(" ") for line in said.splitlines()]
+
+
+def test_every_primitive_has_a_program_in_both_languages():
+    programs = {p.stem for p in (PYTHON / "examples/primitives").glob("*.py")}
+    assert len(programs) == 10 and programs == {p.stem for p in (ROOT / "examples/primitives").glob("*.cpp")}
+
+
 def test_there_are_four_examples():
     assert len(list((PYTHON / "examples").glob("*.py"))) == 4
 

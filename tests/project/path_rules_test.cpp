@@ -26,6 +26,7 @@ TEST_F(PlantedPaths, ThatAreTherePass) {
   plant("src/core/a.cpp", "// src/core/a.cpp has it, as `src/core` and src/core/a say.\n");
   plant("docs/map.md",
         "`src/*/sort`, `src/core/<p>.cpp`, (src/core/{a,b}.hpp), ../src/nowhere.cpp, github.com/x/src/y.c\n");
+  plant("docs/code.md", "```cpp\nrun([](int rank) {});\n```\n");
   plant("lab/CMakeLists.txt", "add_library(sheaf_lab a.cpp)\nsheaf_layer(core a.cpp)\n");
   plant("script/run", "cmake --build --target sheaf_lab\n");
   plant("README.md", "Build `sheaf_core`.\n");

@@ -530,5 +530,11 @@ def check():
     ------
     sheaf.BadIndex
         For the first bad index of the calls before.
+
+    Examples
+    --------
+    >>> import jax, jax.numpy as jnp, sheaf.jax
+    >>> rows = jax.block_until_ready(sheaf.jax.gather(jnp.arange(4.0), jnp.array([3, 0])))
+    >>> sheaf.jax.check()
     """
     _sheaf._jax_wait()
