@@ -10,12 +10,6 @@ namespace sheaf::inputs {
 
 using primitives::key_distribution;
 
-SHEAF_HOST_DEVICE constexpr bool is_structured(key_distribution d) {
-  return d == key_distribution::sphere || d == key_distribution::cities || d == key_distribution::geohash ||
-         d == key_distribution::quadtree || d == key_distribution::octree || d == key_distribution::urls ||
-         d == key_distribution::versions || d == key_distribution::counters;
-}
-
 /// The largest number whose square is not above `square`.
 SHEAF_HOST_DEVICE inline std::uint64_t square_root(std::uint64_t square) {
   std::uint64_t root = 0;
@@ -148,7 +142,7 @@ SHEAF_HOST_DEVICE inline std::uint64_t counter_code(std::uint64_t i) {
   return every_second_bit(i / 64 & 0x7fffffff) << 1 | every_second_bit(i % 64);
 }
 
-/// Key i of a distribution that is_structured; `draw` is random.
+/// Key i of one of the distributions from `sphere` to `counters`; `draw` is random.
 SHEAF_HOST_DEVICE inline std::uint64_t structured_word(key_distribution distribution, std::uint64_t draw,
                                                        std::uint64_t i) {
   switch (distribution) {

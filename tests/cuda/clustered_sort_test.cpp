@@ -1,5 +1,5 @@
-// Sorts by codes of keys whose digits nest unevenly at many levels, long enough that codes are made by bytes, take
-// three passes, or leave words in mixed codes. Answers are checked by the functions of position that made the keys.
+// Sorts of keys whose digits nest unevenly at many levels, long enough that codes may take three passes, leave words in
+// mixed ones, or give way to digits. Answers are checked by the functions of position that made the keys.
 #include <string>
 
 #include <gtest/gtest.h>

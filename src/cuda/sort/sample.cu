@@ -27,8 +27,8 @@ struct sample_sort_costs {
 constexpr sample_sort_costs tuning_of_sample_sort;
 
 /// Measured time of a whole sort of uneven keys over that of evenly spread ones, to which the costs above are fitted.
-/// Plans of lists that are sampled assume uneven keys, because evenly spread ones are rare. Those of shorter lists take
-/// the mean of one pass and of all, and are never above the plan of cuda.onesweep, which takes the passes alone.
+/// Plans of lists that are sampled assume uneven keys, because evenly spread ones are rare. Lists that try the highest
+/// digit have no such factor: they are priced halfway between one pass with groups and all passes, if all take longer.
 double uneven_keys_slowdown(const sort_problem& p, const word_encoding& encoding) {
   if (encoding.limbs > 2) return 1;
   if (p.count <= std::uint64_t{1} << 21) return tuning_of_sample_sort.uneven_keys;
@@ -57,7 +57,8 @@ plan::planned plan_sample_sort(const sort_problem& problem, const plan::scope& s
   const double rounds = encoding.rounds;
   const auto count = static_cast<double>(problem.count);
   plan::planned plan;
-  const bool tries_digit = !is_one && encoding.limbs <= 2 && problem.count <= most_words_by_highest_digit;
+  const bool tries_digit =
+      !is_one && tries_highest_digit(word_sort_of(problem, encoding, sort_method::sample, encoding.key_bits));
   if (is_one) {
     plan.add("latency", machine.launch_seconds + rounds * machine.step_seconds);
     if (encoding.is_extracted)

@@ -73,7 +73,8 @@ constexpr bool may_sort_by_codes(const word_sort& s) {
 constexpr std::uint32_t most_words_by_highest_digit = std::uint32_t{1} << 20;
 
 /// A list that may be so evenly spread over its highest digit that the words of each of its values make a group. The
-/// histogram of a sort by digits says so, which costs lists of other keys nothing, where a sample takes 36 us.
+/// histogram of a sort by digits says so, where a sample takes 36 us. Lists of other keys wait for no more than the
+/// finishing kernels, which then end at once.
 constexpr bool tries_highest_digit(const word_sort& s) {
   return may_sort_by_codes(s) && s.limbs <= 2 && s.count <= most_words_by_highest_digit;
 }
@@ -145,7 +146,7 @@ struct radix_tables {
   radix_counters* counters;
   std::uint32_t* histogram;       ///< words of each bin, radix_bins for each digit
   std::uint32_t* tile_states[2];  ///< radix_bins states for each tile; passes take the two arrays in turn
-  // The following are for sorts by codes alone.
+  // The following are for sorts that may end with groups alone.
   code_map* map;
   std::uint32_t* code_begin;   ///< where the words of each code begin; one entry more than there are codes
   std::uint32_t* mixed_begin;  ///< of crowded codes with several keys: where their words begin in a list of all such

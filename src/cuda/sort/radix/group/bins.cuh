@@ -158,7 +158,7 @@ struct range_cells {
   }
 };
 
-/// Numbers the cells that have words, and clears the bins; returns how many these cells are.
+/// Numbers the cells that have words; returns how many these cells are.
 template <int Limbs, value_width Values, finish_method Method>
 __device__ __forceinline__ std::uint32_t number_cells(const staged_group<Limbs, Values, Method>& group,
                                                       const sort_word<Limbs> (&words)[finish_items],

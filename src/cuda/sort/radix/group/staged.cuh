@@ -8,8 +8,9 @@
 namespace sheaf::cuda {
 
 /// How groups are finished. `bins`: words are distributed into 4096 bins; groups with hot bins are left to the kernel
-/// of `bins_then_digits`. `bins_then_digits`: likewise, but this kernel itself sorts groups with hot bins, digit by
-/// digit. `by_caller`: by CallerSort::sort of the file that instantiates the kernel.
+/// of `bins_then_digits`. `bins_then_digits`: likewise, but this kernel itself sorts groups with hot bins: those that
+/// were left to it by cells (range_cells) if they suit, all others digit by digit. `by_caller`: by CallerSort::sort of
+/// the file that instantiates the kernel.
 enum class finish_method { bins, bins_then_digits, by_caller };
 
 constexpr int finish_threads = 512;
@@ -20,7 +21,6 @@ constexpr int finish_bits = 12;
 constexpr int finish_bins = 1 << finish_bits;
 /// Most words of a bin that one thread sorts. A bin with more is hot, unless there are no values and the group's keys
 /// differ in no bit below the digit that numbers the bins: then every bin holds copies of one key, which are in order.
-/// A group with hot bins is sorted by digits.
 template <value_width Values>
 constexpr std::uint32_t most_words_of_bin = carries_values(Values) ? 16 : 32;
 /// Entries that hold two numbers of 16 bits have the second one from this bit on.
