@@ -66,10 +66,14 @@ struct by_node_arrays {
   list_outputs outputs;
 
   by_node_arrays(const prepare_edge_sum_problem& p, core::scratch_arrays& arrays)
+      : by_node_arrays(p, suits_rows(p.sum), arrays) {}
+  /// @param has_outputs  lists are made in scratch, because others are made of them; else where they are kept
+  by_node_arrays(const prepare_edge_sum_problem& p, bool has_outputs, core::scratch_arrays& arrays)
       : first_bad(arrays.take<unsigned long long>(1)),
         longest(arrays.take<unsigned long long>(1)),
         lists(p.sum, listed_ends::both, arrays),
-        outputs{arrays.take<edge_kernels::list_entry>(2 * p.sum.edges), arrays.take<std::uint64_t>(p.sum.nodes + 1)} {}
+        outputs{arrays.take<edge_kernels::list_entry>(has_outputs ? 2 * p.sum.edges : 0),
+                arrays.take<std::uint64_t>(has_outputs ? p.sum.nodes + 1 : 0)} {}
 };
 
 /// Makes the executor of cuda.by_node, which waits for the device.
@@ -168,7 +172,7 @@ struct tiles_arrays : by_node_arrays {
   tile_build_scratch build;
 
   tiles_arrays(const prepare_edge_sum_problem& problem, core::scratch_arrays& arrays)
-      : by_node_arrays(problem, arrays),
+      : by_node_arrays(problem, true, arrays),
         tile_nodes(tile_nodes_of(problem.sum)),
         order(arrays.take<std::uint32_t>(problem.sum.nodes)),
         place(arrays.take<std::uint32_t>(problem.sum.nodes)),
