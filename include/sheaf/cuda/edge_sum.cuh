@@ -5,8 +5,8 @@
 #include <sheaf/cuda/detail/edge_function.cuh>
 #include <sheaf/edge_sum.hpp>
 
-// edge_sum by a function of the program, which its own CUDA compiler compiles (C++20; relocatable device code is not
-// needed). The program links the library and the CUDA runtime.
+// edge_sum by a function of the program, which its own CUDA compiler compiles (C++20, for compute capability 8.0 and
+// above; relocatable device code is not needed). The program links the library and the CUDA runtime.
 namespace sheaf {
 
 namespace edge_kernels {

@@ -8,8 +8,8 @@
 #include <sheaf/cuda/detail/list_operator.cuh>
 #include <sheaf/list_scan.hpp>
 
-// list_scan by an operator of the program, which its own CUDA compiler compiles (C++20; relocatable device code is not
-// needed). The program links the library and the CUDA runtime.
+// list_scan by an operator of the program, which its own CUDA compiler compiles (C++20, for compute capability 8.0 and
+// above; relocatable device code is not needed). The program links the library and the CUDA runtime.
 namespace sheaf {
 
 namespace detail {

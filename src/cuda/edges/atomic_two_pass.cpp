@@ -7,10 +7,11 @@
 // The variants of one sum. cuda.atomic: a thread for each edge, whose contribution atomics add to the sums of both
 // ends; lanes next to each other whose edges have one first end add as one. The order of additions is that in which
 // threads come, so a deterministic order rules it out. Sums of three f32 and more are padded to 16 bytes in scratch,
-// because one atomic of four words takes a third of the time of three. cuda.two_pass: the
-// two passes of Ujaldon and Saltz 2005, section 4.2, over edges sorted by their first end and then by their second.
-// Each pass makes the sums of the sorted edges' nodes, so that no sum has two writers. A node adds the edges from it
-// and then the edges to it, both in their order.
+// because one atomic of four words takes a third of the time of three.
+//
+// cuda.two_pass: the two passes of Ujaldon and Saltz 2005, section 4.2, over edges sorted by their first end and then
+// by their second. Each pass makes the sums of the sorted edges' nodes, so that no sum has two writers. A node adds the
+// edges from it and then the edges to it, both in their order.
 namespace sheaf::cuda {
 namespace {
 

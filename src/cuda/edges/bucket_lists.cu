@@ -707,8 +707,8 @@ bucket_cut::bucket_cut(const edge_sum_problem& p) noexcept {
   const std::uint64_t mean = std::max<std::uint64_t>(1, ceil_div(2 * p.edges, std::max<std::uint64_t>(1, p.nodes)));
   const std::uint64_t usual = std::min(usual_entries / std::min<std::uint64_t>(mean, usual_entries),
                                        std::max<std::uint64_t>(1, p.nodes / blocks));
-  part_bits = static_cast<std::uint32_t>(std::bit_width(std::bit_floor(std::max<std::uint64_t>(1, usual))) - 1);
-  part_bits = std::clamp(part_bits, least_part_bits, most_part_bits);
+  const auto usual_bits = static_cast<std::uint32_t>(std::bit_width(std::max<std::uint64_t>(1, usual)) - 1);
+  part_bits = std::clamp(usual_bits, least_part_bits, most_part_bits);
   bucket_bits = part_bits;
   while (bucket_bits < part_bits + most_log2_parts && p.nodes > std::uint64_t{most_node_buckets} << bucket_bits)
     ++bucket_bits;
@@ -736,7 +736,7 @@ const char* bucket_rejection(const edge_sum_problem& p, const bucket_cut& cut, c
              : "a block of this device has too little shared memory for a part";
 }
 
-bucket_scratch::bucket_scratch(const edge_sum_problem&, const bucket_cut& cut, core::scratch_arrays& arrays)
+bucket_scratch::bucket_scratch(const bucket_cut& cut, core::scratch_arrays& arrays)
     : others(arrays.take<std::uint32_t>(std::uint64_t{cut.tiles} * tile_ends)),
       locals(arrays.take<std::uint16_t>(std::uint64_t{cut.tiles} * tile_ends)),
       table(arrays.take<std::uint16_t>(std::uint64_t{cut.tiles} * cut.row)),

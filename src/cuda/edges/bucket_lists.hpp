@@ -3,7 +3,7 @@
 #include "cuda/edges/lists.hpp"
 
 // The edges of each node in rows (list_arguments), by buckets of nodes: ends are brought into the order of their
-// buckets tile by tile, and a block lists the ends of a bucket in shared memory. They do not name edges.
+// buckets tile by tile, and a block lists the ends of a part of a bucket in shared memory. Lists do not name edges.
 namespace sheaf::cuda {
 
 /// How nodes and edges are cut.
@@ -30,19 +30,22 @@ const char* bucket_rejection(const primitives::edge_sum_problem& problem, const 
 
 /// Scratch in which lists are made.
 struct bucket_scratch {
-  std::uint32_t* others;       ///< other ends of the tiles' ends, in the order of their buckets
-  std::uint16_t* locals;       ///< beside them, the ends' numbers in their buckets
-  std::uint16_t* table;        ///< where each tile's ends of each bucket begin
-  std::uint16_t* turned;       ///< the same, bucket by bucket
-  std::uint32_t* begins;       ///< where the lists of each bucket begin
-  std::uint32_t* long_part;    ///< parts that have more ends than shared memory holds, behind their number
+  std::uint32_t* others;  ///< other ends of the tiles' ends, in the order of their buckets
+  std::uint16_t* locals;  ///< beside them, the ends' numbers in their buckets
+  std::uint16_t* table;   ///< where each tile's ends of each bucket begin
+  std::uint16_t* turned;  ///< the same, bucket by bucket
+  std::uint32_t* begins;  ///< where the lists of each bucket begin
+  /// The number of parts that have more ends than shared memory holds; behind it, of each, its own number and where its
+  /// lists begin.
+  std::uint32_t* long_part;
   std::uint32_t* part_counts;  ///< ends of each of their nodes in each of their chunks
 
-  bucket_scratch(const primitives::edge_sum_problem& problem, const bucket_cut& cut, core::scratch_arrays& arrays);
+  bucket_scratch(const bucket_cut& cut, core::scratch_arrays& arrays);
 };
 
-/// Queues the lists of both ends. Those of a node are in the order of the nodes at the other ends, or, where a part has
-/// more ends than shared memory holds, of the tiles. Edges that have a bad end are noted and left out.
+/// Queues the lists of both ends. That of a node has the edges from it and then those to it, each in the order of the
+/// nodes at the other ends; where a part has more ends than shared memory holds, it has all in the order of the tiles.
+/// Edges that have a bad end are noted and left out.
 void queue_bucket_lists(const context& ctx, const primitives::edge_sum_problem& problem,
                         const edge_kernels::end_arrays& edges, const bucket_cut& cut, const bucket_scratch& scratch,
                         const row_outputs& to, unsigned long long* first_bad);

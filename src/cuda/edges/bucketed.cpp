@@ -20,7 +20,7 @@ struct bucketed_arrays {
         lists{arrays.take<std::uint32_t>(2 * p.edges), nullptr, arrays.take<std::uint64_t>(p.nodes + 1),
               arrays.take<std::uint32_t>(1)},
         piece_sums(arrays.take<std::byte>(piece_sum_bytes(p, 2 * p.edges))),
-        buckets(p, cut, arrays) {}
+        buckets(cut, arrays) {}
 };
 
 // Ends are read once and written by buckets, 12 bytes an edge; read in shared memory, and written as lists of 8 bytes

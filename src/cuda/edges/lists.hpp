@@ -3,7 +3,7 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/edges/functions.hpp"
 
-// The edges of each node, list after list, by a stable sort of their ends.
+// The edges of each node, list after list, by a stable sort of their ends; such lists in rows; and sums over either.
 namespace sheaf::cuda {
 
 /// Whose lists an edge is in: its first end's, its second end's, or both ends'.
@@ -36,6 +36,7 @@ void queue_lists(const context& ctx, const primitives::edge_sum_problem& problem
 
 /// Whether runs sum lists in rows: lists that are short in the mean.
 bool suits_rows(const primitives::edge_sum_problem& problem) noexcept;
+
 /// Where lists in rows go, in device memory.
 struct row_outputs {
   std::uint32_t* others;   ///< as many as entries
@@ -43,6 +44,7 @@ struct row_outputs {
   std::uint64_t* begins;   ///< one more than there are nodes
   std::uint32_t* longest;  ///< length of the longest list, if it is long
 };
+
 /// Queues the same lists in rows.
 void queue_rows(const context& ctx, const list_outputs& lists, std::uint64_t nodes, const row_outputs& to);
 

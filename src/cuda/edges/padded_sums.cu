@@ -6,8 +6,8 @@
 namespace sheaf::cuda {
 namespace {
 
-/// `words` words of four bytes, of which the first is at a multiple of four; those up to a multiple of 16 bytes, and
-/// those behind the last, one by one.
+/// Clears `words` words of four bytes, and begins the note of bad ends. Words before the first multiple of 16 bytes and
+/// behind the last one are cleared one by one, the others by four.
 __global__ void __launch_bounds__(block_threads)
     clear_sums(std::uint32_t* sums, std::uint64_t words, unsigned long long* first_bad) {
   const std::uint64_t thread = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;

@@ -255,8 +255,8 @@ struct placed_items {
 };
 
 /// Writes the slots that lie between the last key before the tile and the last of the tile, and the tile's rows. Both
-/// are put together in shared memory, because single words go to memory at a fifth of its speed. Does nothing
-/// unless the index has_room; the host then takes memory anew.
+/// are put together in shared memory, because single words go to memory at a fifth of its speed. Does nothing unless
+/// the index has_room; the host then takes memory anew.
 template <class Types>
 __global__ void __launch_bounds__(place_threads) place_keys(const __grid_constant__ place_arguments<Types> args) {
   __shared__ place_memory<Types> shared;
