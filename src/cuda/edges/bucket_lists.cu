@@ -29,7 +29,8 @@ constexpr std::uint32_t tile_ends = 2 * tile_edges;
 constexpr int bucket_number_bits = 12;
 constexpr std::uint32_t most_node_buckets = 1U << bucket_number_bits;
 
-// Listing: a block of 1024 threads takes 1.02 ms in all where blocks of 512 and half the nodes take 1.09 (the same).
+// Listing: with blocks of 1024 threads a whole call takes 1.02 ms, with blocks of 512 and half the nodes 1.09 (H200,
+// 2.9 x 10^7 edges in order).
 constexpr unsigned list_threads = 1024;
 constexpr std::uint32_t list_capacity = 36 * 1024;  ///< entries of a part's lists in shared memory
 constexpr std::uint32_t usual_entries = 30 * 1024;
