@@ -311,6 +311,26 @@ TEST_F(EdgeSumOnCuda, AtomicsAddToPaddedSums) {
   }
 }
 
+// The kernel that brings padded sums to the result is the one that reports.
+TEST_F(EdgeSumOnCuda, PaddedSumsNameTheFirstEndThatIsNoNode) {
+  edge_images images(drawn_graph(40'000, 200'000), {.value = value_type::f32});
+  images.set_end(150'000, 1, 40'000);
+  images.set_end(160'000, 0, 50'000);
+  const placed_edges e(*ctx, images);
+  expect_error(error_code::bad_index, "edge_sum: end 1 of edge 150000 is 40000, past the 40000 nodes",
+               [&] { sum_of(*ctx, e, images, {.order = reduction_order::unordered, .variant = "cuda.atomic"}); });
+}
+
+// There are more nodes than 4096 buckets of one part have, so that a bucket has two parts; the last part has no node.
+TEST_F(EdgeSumOnCuda, BucketsOfSeveralPartsAreSummedLikeOthers) {
+  const edge_graph g = drawn_graph(8'500'000, 300'000);
+  const edge_images images(g, {.value = value_type::f32, .has_weights = false, .components = 1});
+  const placed_edges e(*ctx, images);
+  const image found = sum_of(*ctx, e, images, {.variant = "cuda.bucketed"});
+  expect_near(found, expected_of(g, images), value_type::f32);
+  expect_bytes(sum_of(*ctx, e, images, {.variant = "cuda.bucketed"}).bytes, found, "another run");
+}
+
 TEST_F(EdgeSumOnCuda, AtomicsAreForSumsInAnyOrder) {
   const edge_images images(path_graph(10), {});
   const placed_edges e(*ctx, images);
