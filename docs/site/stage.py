@@ -209,20 +209,22 @@ def for_doxygen(comment):
     made, inside = [], ""
     for line in comment:
         indent, said = re.match(r"(\s*)/// ?(.*)", line).groups()
-        command = re.match(r"@(param|tparam|throws)\b", said)
-        ended = bool(made) and re.search(r"[.):]$|toolkit$", made[-1].rstrip()) is not None
-        if command:
-            inside = command.group(1)
-        elif inside in ("param", "tparam") and said and not said.startswith(" "):
-            made.append(f"{indent}///")
-            inside = ""
-        elif inside == "throws" and ended and re.match(r"[A-Z]", said):
-            made.append(f"{indent}///")
-            inside = ""
-        if not said:
-            inside = ""
         said = re.sub(r"<(?=[a-z]+>)", r"\\<", said).replace("et al. ", r"et al.\ ")  # no end of a sentence
+        ends = r"\.$|[):]$|toolkit$" if re.match(r"[A-Z]", said) else r"\.$"
+        if not said or said.startswith("@"):
+            inside = ""
+        elif inside == "throws" and re.search(ends, made[-1].rstrip()) or inside == "param" and not said.startswith(" "):
+            made.append(f"{indent}///")
+            inside = ""
+        for command in re.findall(r"@(param|tparam|throws)\b", said):
+            inside = "throws" if command == "throws" else "param"
         said = re.sub(r"@param (\w+), (\w+(?:\.\w+)?)\b", param_of_two, said)
+        # What is thrown takes one sentence, which may end amid a line.
+        rest = re.search(r"(?<=\.) +(?=\w)", said[max(said.rfind("@throws"), 0):]) if inside == "throws" else None
+        if rest:
+            at = max(said.rfind("@throws"), 0)
+            made += [f"{indent}/// {said[:at + rest.start()]}", f"{indent}///"]
+            said, inside = said[at + rest.end():], ""
         made.append(f"{indent}/// {said}".rstrip())
     return made
 
@@ -309,7 +311,7 @@ def overview(root, declared):
         text, seen, before = path.read_text().split("\n"), set(), []
         for d in functions:
             before = comment_of(text, d, before)
-            if d.name in seen:
+            if d.name in seen or any("/// Declared with" in line for line in before):
                 continue
             seen.add(d.name)
             said = " ".join(re.sub(r"^\s*/// ?", "", line) for line in before)
