@@ -134,6 +134,7 @@ class Pages:
         text = re.sub(r"[@\\](?!\|)", lambda f: "\\" + f.group(), text)
         text = re.sub(r"<(?!https?:)(?=[\w/])", r"\\<", text)
         text = re.sub(r"(?<![\w-])--(?=\w)", r"\\--", text)
+        text = re.sub(r"\*\*(\x00\d+\x00)\*\*", r"<b>\1</b>", text)  # Doxygen 1.9.4 knows bold code at a start alone
         text = re.sub(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)", lambda f: self.link(name, *f.groups()), text)
         text = re.sub(r"^(#{2,4}) (.*)$", lambda f: self.heading(name, f, codes), text, flags=re.M)
         in_table = lambda at: text.startswith("|", text.rfind("\n", 0, at) + 1)  # noqa: E731
@@ -302,8 +303,9 @@ def write_headers(root, out):
 
 
 def overview(root, declared):
-    lines = ["# C++ reference {#cpp}", "", "Every header, with its functions. `sheaf/sheaf.hpp` includes those of one device.", ""]
-    for path, header in public_headers(root):
+    said = "Every header, with its functions; then all classes. `sheaf/sheaf.hpp` includes the headers of one device, which come first."
+    lines = ["# C++ reference {#cpp}", "", said, ""]
+    for path, header in sorted(public_headers(root), key=lambda found: (found[1].count("/"), found[1])):
         functions = [d for d in declared if d.header == header and d.kind == "function" and not d.member_of]
         if not functions:
             continue
