@@ -3,7 +3,7 @@
 
 A function at namespace scope has an example of its name in examples/ (`//! [distributed::gather]`; overloads share it). A
 class with functions has one of its name, in which each of its public functions is called. A function or class of Python has
-Examples in its docstring. Also compares the code of guides with that of examples, which tests run. Reads sources alone.
+Examples in its docstring, in which, or in those of its own, each method is called. Also compares the code of guides with that of examples, which tests run. Reads sources alone.
 """
 
 import ast
@@ -96,6 +96,15 @@ def faults_of_python(root):
                 continue
             if text is None or ">>>" not in text:
                 faults.append(f"{module}.{name}: its docstring has no example")
+                continue
+            for method in node.body if isinstance(node, ast.ClassDef) else ():
+                own = ast.get_docstring(method) if isinstance(method, ast.FunctionDef) else None
+                # The reference leaves out what has no docstring. Modules of torch are called, and call their forward().
+                if own is None or method.name.startswith("_") or method.decorator_list or method.name == "forward":
+                    continue
+                called = f".{method.name}("
+                if called not in text and called not in own.partition(">>>")[2]:
+                    faults.append(f"{module}.{name}.{method.name}: no example calls it")
     return faults, functions
 
 

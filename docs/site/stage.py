@@ -134,6 +134,7 @@ class Pages:
         text = re.sub(r"[@\\](?!\|)", lambda f: "\\" + f.group(), text)
         text = re.sub(r"<(?!https?:)(?=[\w/])", r"\\<", text)
         text = re.sub(r"(?<![\w-])--(?=\w)", r"\\--", text)
+        text = re.sub(r"\*\*(\x00\d+\x00)\*\*", r"<b>\1</b>", text)  # Doxygen 1.9.4 knows bold code at a start alone
         text = re.sub(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)", lambda f: self.link(name, *f.groups()), text)
         text = re.sub(r"^(#{2,4}) (.*)$", lambda f: self.heading(name, f, codes), text, flags=re.M)
         in_table = lambda at: text.startswith("|", text.rfind("\n", 0, at) + 1)  # noqa: E731
@@ -209,20 +210,22 @@ def for_doxygen(comment):
     made, inside = [], ""
     for line in comment:
         indent, said = re.match(r"(\s*)/// ?(.*)", line).groups()
-        command = re.match(r"@(param|tparam|throws)\b", said)
-        ended = bool(made) and re.search(r"[.):]$|toolkit$", made[-1].rstrip()) is not None
-        if command:
-            inside = command.group(1)
-        elif inside in ("param", "tparam") and said and not said.startswith(" "):
-            made.append(f"{indent}///")
-            inside = ""
-        elif inside == "throws" and ended and re.match(r"[A-Z]", said):
-            made.append(f"{indent}///")
-            inside = ""
-        if not said:
-            inside = ""
         said = re.sub(r"<(?=[a-z]+>)", r"\\<", said).replace("et al. ", r"et al.\ ")  # no end of a sentence
+        ends = r"\.$|[):]$|toolkit$" if re.match(r"[A-Z]", said) else r"\.$"
+        if not said or said.startswith("@"):
+            inside = ""
+        elif inside == "throws" and re.search(ends, made[-1].rstrip()) or inside == "param" and not said.startswith(" "):
+            made.append(f"{indent}///")
+            inside = ""
+        for command in re.findall(r"@(param|tparam|throws)\b", said):
+            inside = "throws" if command == "throws" else "param"
         said = re.sub(r"@param (\w+), (\w+(?:\.\w+)?)\b", param_of_two, said)
+        # What is thrown takes one sentence, which may end amid a line.
+        rest = re.search(r"(?<=\.) +(?=\w)", said[max(said.rfind("@throws"), 0):]) if inside == "throws" else None
+        if rest:
+            at = max(said.rfind("@throws"), 0)
+            made += [f"{indent}/// {said[:at + rest.start()]}", f"{indent}///"]
+            said, inside = said[at + rest.end():], ""
         made.append(f"{indent}/// {said}".rstrip())
     return made
 
@@ -300,8 +303,9 @@ def write_headers(root, out):
 
 
 def overview(root, declared):
-    lines = ["# C++ reference {#cpp}", "", "Every header, with its functions. `sheaf/sheaf.hpp` includes those of one device.", ""]
-    for path, header in public_headers(root):
+    said = "Every header, with its functions; then all classes. `sheaf/sheaf.hpp` includes the headers of one device, which come first."
+    lines = ["# C++ reference {#cpp}", "", said, ""]
+    for path, header in sorted(public_headers(root), key=lambda found: (found[1].count("/"), found[1])):
         functions = [d for d in declared if d.header == header and d.kind == "function" and not d.member_of]
         if not functions:
             continue
@@ -309,7 +313,7 @@ def overview(root, declared):
         text, seen, before = path.read_text().split("\n"), set(), []
         for d in functions:
             before = comment_of(text, d, before)
-            if d.name in seen:
+            if d.name in seen or any("/// Declared with" in line for line in before):
                 continue
             seen.add(d.name)
             said = " ".join(re.sub(r"^\s*/// ?", "", line) for line in before)

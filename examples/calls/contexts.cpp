@@ -77,6 +77,28 @@ void take_memory() {
   expect(is_there);
 }
 
+void lend_memory() {
+  //! [memory_resource]
+  // Memory that the program counts. That of a CUDA context would be memory of the device, in the order of the stream.
+  std::uint64_t taken = 0;
+  const sheaf::memory_resource counted{.allocate = [](void* state, std::uint64_t bytes, CUstream_st*) -> void* {
+                                         *static_cast<std::uint64_t*>(state) += bytes;
+                                         return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+                                       },
+                                       .deallocate =
+                                           [](void* state, void* block, std::uint64_t bytes, CUstream_st*) {
+                                             *static_cast<std::uint64_t*>(state) -= bytes;
+                                             std::free(block);
+                                           },
+                                       .state = &taken};
+  sheaf::context ctx = sheaf::context::cpu(2);
+  ctx.use(counted);  // scratch of calls, and what results and prepared objects keep
+  const sheaf::buffer memory(ctx, 4096);
+  std::printf("the context has taken %llu bytes\n", static_cast<unsigned long long>(taken));
+  //! [memory_resource]
+  expect(taken >= 4096);
+}
+
 void read_profiles() {
   //! [shipped_machines]
   for (const sheaf::machine& shipped : sheaf::shipped_machines()) std::printf("%s\n", shipped.name.c_str());
@@ -149,6 +171,7 @@ void show_contexts() {
   name_things();
   catch_an_error();
   take_memory();
+  lend_memory();
   read_profiles();
   keep_profiles();
 }

@@ -12,7 +12,10 @@ void show_edges(const sheaf::context& ctx) {
   //! [edge_view]
   const std::vector<std::uint32_t> ends{0, 1, 1, 2};  // edges from node 0 to 1 and from 1 to 2
   const sheaf::edge_view edges(ends);
+  const std::vector<std::uint32_t> from{0, 1}, to{1, 2};
+  const sheaf::edge_view the_same(from, to);  // of ends in two arrays
   //! [edge_view]
+  expect(the_same.count == edges.count);
   {
     //! [edge_sum]
     const std::vector<double> heat{1, 4, 9};

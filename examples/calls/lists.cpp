@@ -38,8 +38,11 @@ void show_lists(const sheaf::context& ctx) {
     const std::vector<sheaf::list_node<float>> nodes{{5.0F, 2}, {6.0F, -1}, {7.0F, 1}};
     std::vector<float> packed(3);
     sheaf::list_scan(ctx, nodes, packed, sheaf::scan_operator::add);
+    std::vector<float> largest_packed(3);
+    sheaf::list_scan(ctx, nodes, largest_packed, [](float a, float b) { return a > b ? a : b; });  // 5, 7, 7
     ctx.wait();
     //! [list_scan]
+    expect(largest_packed == std::vector<float>{5, 7, 7});
     expect(sums == std::vector<double>{5, 18, 12} && before == std::vector<double>{0, 12, 5});
     expect(largest == std::vector<double>{5, 7, 7} && packed == std::vector<float>{5, 18, 12});
     //! [explain_list_scan]

@@ -17,14 +17,23 @@ void multiply_a_vector(const sheaf::context& ctx, const sheaf::csr_view& a) {
   std::vector<double> y(3);
   sheaf::spmv(ctx, a, x, y);  // y = A x: 0, 0, 4
   ctx.wait();
+
+  std::vector<double> z{1, 1, 1};
+  sheaf::spmv(ctx, a, x, z, {.alpha = 2, .beta = 1});  // z = 2 A x + z: 1, 1, 9
+  // z = A^T x: 0, 0, 4. On CUDA sums in any order are faster, and last bits may differ from run to run.
+  sheaf::spmv(ctx, a, x, z, {.transposed = true, .order = sheaf::reduction_order::unordered});
+  ctx.wait();
   //! [spmv]
-  expect(y == std::vector<double>{0, 0, 4});
+  expect(y == std::vector<double>{0, 0, 4} && z == y);
   //! [explain_spmv]
   const sheaf::explanation plan = sheaf::explain_spmv(ctx, a, x, y);
   std::printf("%s\n", plan.choice()->variant.c_str());
   //! [explain_spmv]
   //! [prepare_spmv]
   const sheaf::prepared_spmv product = sheaf::prepare_spmv(ctx, a, 1000);  // for a thousand products
+  // By the transpose. If runs turn out to be plain calls ("kept"), these may add in any order, too.
+  const sheaf::prepared_spmv transposed =
+      sheaf::prepare_spmv(ctx, a, 1000, {.transposed = true, .order = sheaf::reduction_order::unordered});
   //! [prepare_spmv]
   //! [prepared_spmv]
   product.run(x, y);            // y = A x
@@ -33,6 +42,9 @@ void multiply_a_vector(const sheaf::context& ctx, const sheaf::csr_view& a) {
   //! [prepared_spmv]
   ctx.wait();
   expect(y == std::vector<double>{0, 0, 12});
+  transposed.run(x, y);
+  ctx.wait();
+  expect(y == std::vector<double>{0, 0, 4});
   //! [explain_prepare_spmv]
   const auto prepared_plan = sheaf::explain_prepare_spmv(ctx, a, 1000);
   std::printf("%s\n", prepared_plan.choice()->variant.c_str());
@@ -104,7 +116,15 @@ void show_sparse(const sheaf::context& ctx) {
   const std::vector<std::uint32_t> offsets{0, 2, 5, 7}, columns{0, 1, 0, 1, 2, 1, 2};
   const std::vector<double> entries{2, -1, -1, 2, -1, -1, 2};
   const sheaf::csr_view a(3, 3, offsets, columns, entries);
+
+  // With begins and ends of rows apart: rows 0 and 2 alone, and an empty row between them.
+  const std::vector<std::uint32_t> begins{0, 2, 5}, ends{2, 2, 7};
+  const sheaf::csr_view without_row_1(3, 3, begins, ends, columns, entries);
   //! [csr_view]
+  std::vector<double> sums(3);
+  sheaf::spmv(ctx, without_row_1, std::vector<double>{1, 2, 3}, sums);
+  ctx.wait();
+  expect(sums == std::vector<double>{0, 0, 4});
   multiply_a_vector(ctx, a);
   multiply_rows(ctx, a);
   solve(ctx, a);

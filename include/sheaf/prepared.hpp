@@ -75,7 +75,7 @@ class SHEAF_API prepared_scatter {
   /// @param out  as many records as prepared for, as wide and aligned the same way; may not overlap in. Records that no
   ///             index names keep their value.
   /// With the variant "kept", a bad index writes nothing and surfaces at ctx.wait(). @throws what prepared_gather::run
-  /// throws
+  /// throws.
   /// The result is bit-identical to scatter's for distinct indices and with duplicates::last. With duplicates::any, the
   /// same writer wins in every run unless the variant is "kept". The call is queued, as scatter is.
   void run(const_records in, records out) const;

@@ -79,6 +79,15 @@ class context:
         ------
         IndexError
             For the first bad index since the last wait. The context remains usable.
+
+        Examples
+        --------
+        >>> import numpy as np, sheaf
+        >>> ctx = sheaf.context('cpu', threads=1)
+        >>> rows = sheaf.gather(np.array([5., 6.]), np.array([1, 0]), ctx=ctx)
+        >>> ctx.wait()
+        >>> rows
+        array([6., 5.])
         """
 
     def __enter__(self) -> context: ...
@@ -643,6 +652,10 @@ class HashIndex:
     >>> index = sheaf.HashIndex(np.array([30, 10, 20, 10]))
     >>> index.find(np.array([10, 99]))
     array([ 1, -1], dtype=int32)
+    >>> index.count(np.array([10, 99]))
+    array([2, 0])
+    >>> index.contains(np.array([10, 99]))
+    array([ True, False])
     >>> index.search(np.array([10, 99, 30]))
     (array([0, 2, 2, 3]), array([1, 3, 0], dtype=int32))
     """
@@ -828,6 +841,10 @@ class csr:
     >>> A = sheaf.csr(scipy.sparse.csr_array(np.array([[2., 0.], [1., 3.]])))
     >>> A @ np.array([1., 10.])
     array([ 2., 31.])
+    >>> A.matvec(np.array([1., 10.]), alpha=2)
+    array([ 4., 62.])
+    >>> A.rmatvec(np.array([1., 10.]))
+    array([12., 30.])
     """
 
     def __init__(self, A: object, shape: object | None = None) -> None: ...

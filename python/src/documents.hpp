@@ -44,6 +44,15 @@ Raises
 ------
 IndexError
     For the first bad index since the last wait. The context remains usable.
+
+Examples
+--------
+>>> import numpy as np, sheaf
+>>> ctx = sheaf.context('cpu', threads=1)
+>>> rows = sheaf.gather(np.array([5., 6.]), np.array([1, 0]), ctx=ctx)
+>>> ctx.wait()
+>>> rows
+array([6., 5.])
 )";
 
 inline constexpr char gather[] = R"(Gather rows by an index list: ``out[i] = table[index[i]]``.

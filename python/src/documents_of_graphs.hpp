@@ -79,6 +79,10 @@ Examples
 >>> A = sheaf.csr(scipy.sparse.csr_array(np.array([[2., 0.], [1., 3.]])))
 >>> A @ np.array([1., 10.])
 array([ 2., 31.])
+>>> A.matvec(np.array([1., 10.]), alpha=2)
+array([ 4., 62.])
+>>> A.rmatvec(np.array([1., 10.]))
+array([12., 30.])
 )";
 
 inline constexpr char matvec[] = R"(``alpha A x + beta out``.

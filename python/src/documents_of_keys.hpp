@@ -185,6 +185,10 @@ Examples
 >>> index = sheaf.HashIndex(np.array([30, 10, 20, 10]))
 >>> index.find(np.array([10, 99]))
 array([ 1, -1], dtype=int32)
+>>> index.count(np.array([10, 99]))
+array([2, 0])
+>>> index.contains(np.array([10, 99]))
+array([ True, False])
 >>> index.search(np.array([10, 99, 30]))
 (array([0, 2, 2, 3]), array([1, 3, 0], dtype=int32))
 )";

@@ -87,6 +87,12 @@ class Planted(unittest.TestCase):
         self.assertIn("sheaf.take: its docstring has no example", self.faults(stubs=STUBS.replace(">>>", "")))
         self.assertIn("sheaf.take: its docstring has no example", self.faults(stubs=""))
 
+    def test_a_method_of_python_that_no_example_calls(self):
+        stubs = 'class take:\n    """\n    Take.\n\n    >>> take(1).all()\n    """\n    def all(self):\n        """All."""\n'
+        self.assertEqual(self.faults(stubs=stubs), "")
+        half = '    def half(self):\n        """Half."""\n'
+        self.assertIn("sheaf.take.half: no example calls it", self.faults(stubs=stubs + half))
+
     def test_code_of_a_guide_that_is_of_no_example(self):
         self.assertIn("guide.md:3: this code", self.faults(guide=GUIDE.replace("(1)", "(2)")))
 

@@ -27,7 +27,7 @@ class SHEAF_API prepared_spmv {
   /// y = alpha A x + beta y. Collective.
   /// @param x  this rank's values, as many as the layout of columns says, of the type of A's values
   /// @param y  this rank's values, as many as the layout of rows says, likewise; overlaps neither x nor A
-  /// @throws error(bad_argument) as sheaf::spmv does, or if ranks disagree; and what every call on a group may throw
+  /// @throws error(bad_argument) as sheaf::spmv does, or if ranks disagree; and what every call on a group may throw.
   /// A row is summed by one rank, in an order that follows from the row and the sizes of the whole matrix alone: y has
   /// the same bits for any number of ranks and any layout of rows. On the CPU they are those of sheaf::spmv of the
   /// whole matrix, and the work is done when the call returns. On CUDA they are those of the variant cuda.rows; the
@@ -47,8 +47,7 @@ class SHEAF_API prepared_spmv {
 
 /// Finds what values of x the rows of each rank need of other ranks. Collective.
 /// @param a             this rank's rows, with the columns of the whole matrix. Places of entries are counted through
-/// the
-///                      ranks; offsets are those of this rank's arrays.
+///                      the ranks; offsets are those of this rank's arrays.
 /// @param rows, columns which rank has which rows of the matrix and of y, and which values of x; the same on all ranks
 /// @throws error(bad_index) for a fault of the matrix, on every rank: the first row that begins or ends past the
 /// entries of its rank or ends before it begins, or if there is none the entry of the lowest place whose column there

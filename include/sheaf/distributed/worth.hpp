@@ -43,8 +43,9 @@ struct device_estimate {
   SHEAF_API int worth() const noexcept;
 };
 
+/// What a sort or a gather is predicted to take on 1 to `most` GPUs of one machine.
 /// @param ctx   of CUDA, of one of the GPUs; others are taken to be like it
-/// @param most  GPUs that there are. @throws error(bad_argument) if there is none, or ctx is not of CUDA
+/// @param most  GPUs that there are. @throws error(bad_argument) if there is none, or ctx is not of CUDA.
 /// i GPUs are those with the numbers 0 to i - 1. The rates of their links are not measured: GPUs that reach each other
 /// by NVLink are taken for H200s (368 GB/s each way), those that do by PCI Express alone, or only through host memory,
 /// for links of 20 GB/s, and those that this process does not see for linked ones. The same on every process that gives

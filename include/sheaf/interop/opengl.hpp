@@ -38,7 +38,7 @@ struct opengl_buffer {
 /// What another context has written to a buffer must be complete (glFinish, or a fence that was waited for).
 /// @throws error(bad_argument), before anything is written, if the preparation is of another backend or was moved from,
 /// a name is not that of a buffer there, an offset is not a multiple of 4, a buffer is mapped or shorter than its
-/// offset and the vector, or y overlaps x; and what run throws
+/// offset and the vector, or y overlaps x; and what run throws.
 /// y has the bits that a run with arrays gives it. The work is done when the call returns, so that any context may read
 /// y once it has bound the buffer anew.
 SHEAF_API void opengl_run(const prepared_spmv& prepared, const opengl_buffer& x, const opengl_buffer& y,

@@ -130,7 +130,7 @@ class MessagePassing(torch.nn.Module):
         -------
         Tensor of shape (size, ...)
         """
-        lists = edges if isinstance(edges, EdgeLists) else self.lists_of(edges, x.shape[0], size)
+        lists = edges if isinstance(edges, EdgeLists) else self._lists_of(edges, x.shape[0], size)
         if size is not None and lists.offsets.shape[0] - 1 != size:
             raise ValueError(f"MessagePassing: size is {size}, and the lists are of {lists.offsets.shape[0] - 1} nodes")
         if lists.source_offsets.shape[0] - 1 != x.shape[0]:
@@ -154,7 +154,7 @@ class MessagePassing(torch.nn.Module):
             made = gather_reduce(rows, numbers, lists.offsets, self.reduce)
         return zero_where_empty(made, lists.offsets)
 
-    def lists_of(self, edges, sources, targets):
+    def _lists_of(self, edges, sources, targets):
         targets = sources if targets is None else targets
         if is_watched():
             return prepare_edges(edges, sources, targets)
@@ -209,7 +209,7 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
 
     def __init__(self, num_embeddings, embedding_dim, max_norm=None, *args, **kwargs):
         super().__init__(num_embeddings, embedding_dim, max_norm, *args, **kwargs)
-        self.refuse_options()
+        self._refuse_options()
         if self.mode not in ("sum", "mean", "max"):
             raise ValueError(f"EmbeddingBag: mode is 'sum', 'mean' or 'max', not {self.mode!r}")
 
@@ -229,21 +229,21 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
         -------
         Tensor of shape (bags, embedding_dim)
         """
-        self.refuse_options()
-        index, offsets, weights = self.bags_of(input, offsets, per_sample_weights)
+        self._refuse_options()
+        index, offsets, weights = self._bags_of(input, offsets, per_sample_weights)
         if self.padding_idx is not None:
             index, offsets, weights = without(self.padding_idx, index, offsets, weights)
         op = {"sum": "add", "mean": "mean", "max": "max"}[self.mode]
         made = gather_reduce(self.weight, index, offsets, op, weights=weights)
         return zero_where_empty(made, offsets) if self.mode == "max" else made
 
-    def refuse_options(self):
+    def _refuse_options(self):
         """They may also be set when the layer stands."""
         if self.max_norm or self.scale_grad_by_freq or self.sparse:
             option = "max_norm" if self.max_norm else "sparse" if self.sparse else "scale_grad_by_freq"
             raise ValueError(f"EmbeddingBag: {option} is not supported here; torch.nn.EmbeddingBag has it")
 
-    def bags_of(self, input, offsets, weights):
+    def _bags_of(self, input, offsets, weights):
         """The bags as one list with offsets."""
         if weights is not None:
             if self.mode != "sum":
