@@ -6,7 +6,7 @@
 // have about equally many keys each. LSD radix passes of up to 8 bits sort by codes, as many as leave groups that fit
 // shared memory, where a block sorts each group by the key. If keys are spread evenly over their highest bits, these
 // bits are the codes. If the sample says that it is faster, passes sort by the digits of the key instead. Up to 2^20
-// words of 4 and 8 bytes are not sampled: the histogram of all digits says whether one pass, by the highest, suffices.
+// words of 8 bytes are not sampled: the histogram of all digits says whether one pass, by the highest, suffices.
 // Here are its plan and its entry in the list of variants; radix/ has the kernels.
 namespace sheaf::cuda {
 namespace {

@@ -74,9 +74,10 @@ constexpr std::uint32_t most_words_by_highest_digit = std::uint32_t{1} << 20;
 
 /// A list that may be so evenly spread over its highest digit that the words of each of its values make a group. The
 /// histogram of a sort by digits says so, where a sample takes 36 us. Lists of other keys wait for no more than the
-/// finishing kernels, which then end at once.
+/// finishing kernels, which then end at once. Words of one limb have four digits at most, of which one pass and groups
+/// save too little.
 constexpr bool tries_highest_digit(const word_sort& s) {
-  return may_sort_by_codes(s) && s.limbs <= 2 && s.count <= most_words_by_highest_digit;
+  return may_sort_by_codes(s) && s.limbs == 2 && s.count <= most_words_by_highest_digit;
 }
 
 /// Most words of a value of the highest digit where these are finished as groups. Keys of which a value has four times
