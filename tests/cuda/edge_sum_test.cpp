@@ -284,7 +284,9 @@ TEST_F(EdgeSumOnCuda, ListsByBucketsAreSummedLikeOthersWithTheSameBitsInEveryRun
   for (const edge_graph& g : graphs_for_buckets()) {
     for (const edge_layout& layout :
          {edge_layout{value_type::f32, index_type::i32, false, false, 3, edge_function::weighted_difference},
-          edge_layout{value_type::f64, index_type::u64, true, false, 2, edge_function::weighted_difference}}) {
+          edge_layout{value_type::f64, index_type::u64, true, false, 2, edge_function::weighted_difference},
+          edge_layout{value_type::f32, index_type::u32, false, true, 3, edge_function::inverse_square},
+          edge_layout{value_type::f64, index_type::i64, true, true, 2, edge_function::weighted_difference}}) {
       SCOPED_TRACE(fmt::format("{}, {}", g.name, layout.description()));
       const edge_images images(g, layout);
       const placed_edges e(*ctx, images);
@@ -324,11 +326,13 @@ TEST_F(EdgeSumOnCuda, PaddedSumsNameTheFirstEndThatIsNoNode) {
 // There are more nodes than 4096 buckets of one part have, so that a bucket has two parts; the last part has no node.
 TEST_F(EdgeSumOnCuda, BucketsOfSeveralPartsAreSummedLikeOthers) {
   const edge_graph g = drawn_graph(8'500'000, 300'000);
-  const edge_images images(g, {.value = value_type::f32, .has_weights = false, .components = 1});
-  const placed_edges e(*ctx, images);
-  const image found = sum_of(*ctx, e, images, {.variant = "cuda.bucketed"});
-  expect_near(found, expected_of(g, images), value_type::f32);
-  expect_bytes(sum_of(*ctx, e, images, {.variant = "cuda.bucketed"}).bytes, found, "another run");
+  for (const bool has_weights : {false, true}) {
+    const edge_images images(g, {.value = value_type::f32, .has_weights = has_weights, .components = 1});
+    const placed_edges e(*ctx, images);
+    const image found = sum_of(*ctx, e, images, {.variant = "cuda.bucketed"});
+    expect_near(found, expected_of(g, images), value_type::f32);
+    expect_bytes(sum_of(*ctx, e, images, {.variant = "cuda.bucketed"}).bytes, found, "another run");
+  }
 }
 
 TEST_F(EdgeSumOnCuda, AtomicsAreForSumsInAnyOrder) {

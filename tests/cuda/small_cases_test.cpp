@@ -542,10 +542,9 @@ TEST_F(CudaSmallCases, EdgeSums) {
   const edge_layout layouts[] = {
       {value_type::f32, index_type::i32, false, true, 3, edge_function::inverse_square},
       {value_type::f64, index_type::u64, true, false, 5, edge_function::weighted_difference}};
-  const auto for_each_graph = [&](bool takes_weights, auto run) {
+  const auto for_each_graph = [&](auto run) {
     for (const edge_graph& g : graphs) {
-      for (edge_layout layout : layouts) {
-        layout.has_weights = layout.has_weights && takes_weights;
+      for (const edge_layout& layout : layouts) {
         SCOPED_TRACE(fmt::format("{}, {}", g.name, layout.description()));
         const edge_images images(g, layout);
         const placed_edges e(*ctx, images);
@@ -558,13 +557,12 @@ TEST_F(CudaSmallCases, EdgeSums) {
     const bool is_unordered = variant == "cuda.atomic";
     const edge_sum_options o{.order = is_unordered ? reduction_order::unordered : reduction_order::deterministic,
                              .variant = variant};
-    return for_each_graph(variant != "cuda.bucketed",
-                          [&](const edge_graph&, const edge_images& images, const placed_edges& e) {
-                            return sum_of(*ctx, e, images, o);
-                          });
+    return for_each_graph([&](const edge_graph&, const edge_images& images, const placed_edges& e) {
+      return sum_of(*ctx, e, images, o);
+    });
   });
   each_must_run(primitives::prepare_edge_sum_variants(), [&](std::string_view variant) {
-    return for_each_graph(true, [&](const edge_graph& g, const edge_images& images, const placed_edges& e) {
+    return for_each_graph([&](const edge_graph& g, const edge_images& images, const placed_edges& e) {
       const edge_layout& layout = images.layout;
       const prepared_edge_sum prepared =
           prepare_edge_sum(*ctx, e.edges(), g.nodes, layout.components, 3, {.variant = variant});

@@ -32,13 +32,23 @@ constexpr std::uint32_t most_node_buckets = 1U << bucket_number_bits;
 // Listing: with blocks of 1024 threads a whole call takes 1.02 ms, with blocks of 512 and half the nodes 1.09 (H200,
 // 2.9 x 10^7 edges in order).
 constexpr unsigned list_threads = 1024;
-constexpr std::uint32_t list_capacity = 36 * 1024;  ///< entries of a part's lists in shared memory
-constexpr std::uint32_t usual_entries = 30 * 1024;
+/// Entries of a part's lists in shared memory, by the words that an entry carries. Tables of tiles take what is left.
+constexpr std::uint32_t list_capacity(std::uint32_t carried) {
+  constexpr std::uint32_t capacities[] = {36 * 1024, 18 * 1024, 16 * 1024};
+  return capacities[carried];
+}
+/// And those that are aimed at.
+constexpr std::uint32_t usual_entries(std::uint32_t carried) {
+  constexpr std::uint32_t usual[] = {30 * 1024, 15 * 1024, 29 * 512};
+  return usual[carried];
+}
+constexpr std::uint32_t most_carried = 2;
 constexpr std::uint32_t most_part_bits = 11;
 constexpr std::uint32_t least_part_bits = 5;
-constexpr std::uint32_t most_log2_parts = 3;        ///< of a bucket
-constexpr std::uint32_t longest_in_registers = 32;  ///< entries of a list that a thread sorts
-constexpr std::uint32_t longest_of_warp = 1024;     ///< and a warp
+constexpr std::uint32_t most_log2_parts = 3;  ///< of a bucket
+/// Entries of a list that a thread sorts: as many as 64 registers hold.
+constexpr std::uint32_t longest_in_registers(int carried) { return carried == 0 ? 32 : 16; }
+constexpr std::uint32_t longest_of_warp = 1024;  ///< and a warp
 
 constexpr unsigned chunk_threads = 256;
 constexpr std::uint32_t chunk_warps = chunk_threads / 32;
@@ -98,6 +108,7 @@ struct place_arguments {
   bucket_cut cut;
   bucket_scratch to;
   unsigned long long* first_bad;
+  const std::uint32_t* weights;  ///< words of all edges; null: their numbers are carried
 };
 
 /// Shared memory of place_ends: the ends in order, and where each bucket's begin. Counters of warps lie where the ends
@@ -108,7 +119,9 @@ constexpr std::size_t place_bytes(std::uint32_t buckets) {
 static_assert(place_threads / 32 * most_node_buckets * sizeof(std::uint16_t) <= place_bytes(0));
 
 /// Brings the ends of a tile of edges into the order of their buckets, and writes where each bucket's begin.
-template <class End>
+/// @tparam Carried  words that go with an end. They take the place of the other ends in shared memory, once these are
+///                  written
+template <class End, int Carried>
 __global__ void __launch_bounds__(place_threads, 2) place_ends(const __grid_constant__ place_arguments args) {
   extern __shared__ __align__(16) unsigned char shared[];
   constexpr unsigned warps = place_threads / 32;
@@ -193,12 +206,56 @@ __global__ void __launch_bounds__(place_threads, 2) place_ends(const __grid_cons
     locals[q] = static_cast<std::uint16_t>(j[k] & mask);
   }
   __syncthreads();
+  // What goes with the ends is read behind the barrier, when their registers are free again, and while others are
+  // written. Opaque to the compiler, which else keeps both halves of ranks, and ends in place of the bits, in
+  // registers.
+  unsigned present = 0;  // a bit for each edge that is there and not bad
+  std::uint32_t carried[place_items];
+  const auto read_carried = [&](int w) {
+    const std::uint64_t tile_begin = std::uint64_t{blockIdx.x} * tile_edges;
+    const auto last = static_cast<std::uint32_t>(min(args.edges.count - tile_begin, std::uint64_t{tile_edges})) - 1;
+    const std::uint32_t first = warp * (32 * place_items) + threadIdx.x % 32;
+    if (Carried == 1 && args.weights == nullptr) {
+#pragma unroll
+      for (int k = 0; k < place_items; ++k) carried[k] = static_cast<std::uint32_t>(tile_begin) + first + k * 32;
+      return;
+    }
+    const std::uint32_t* const weights = args.weights + tile_begin * Carried + w;
+#pragma unroll
+    for (int k = 0; k < place_items; ++k) carried[k] = __ldcs(weights + min(first + k * 32, last) * Carried);
+  };
+  if constexpr (Carried > 0) {
+#pragma unroll
+    for (int k = 0; k < place_items; ++k) present |= i[k] == no_node ? 0 : 1U << k;
+    asm("" : "+r"(present));
+    read_carried(0);
+  }
   auto* const to_others = reinterpret_cast<uint4*>(args.to.others + std::uint64_t{blockIdx.x} * tile_ends);
   auto* const to_locals = reinterpret_cast<uint4*>(args.to.locals + std::uint64_t{blockIdx.x} * tile_ends);
   for (std::uint32_t k = threadIdx.x; k < (total + 3) / 4; k += place_threads)
     to_others[k] = reinterpret_cast<const uint4*>(others)[k];
   for (std::uint32_t k = threadIdx.x; k < (total + 7) / 8; k += place_threads)
     to_locals[k] = reinterpret_cast<const uint4*>(locals)[k];
+  if constexpr (Carried > 0) {
+    const std::uint64_t ends = std::uint64_t{args.cut.tiles} * tile_ends;
+#pragma unroll
+    for (int w = 0; w < Carried; ++w) {
+      __syncthreads();
+#pragma unroll
+      for (int k = 0; k < place_items; ++k) {
+        asm("" : "+r"(rank[k]));
+        if ((present >> k & 1U) == 0) continue;
+        others[rank[k] & 0xffffU] = carried[k];
+        others[rank[k] >> 16] = carried[k];
+      }
+      __syncthreads();
+      if (w + 1 < Carried) read_carried(w + 1);
+      auto* const to_carried =
+          reinterpret_cast<uint4*>(args.to.carried + w * ends + std::uint64_t{blockIdx.x} * tile_ends);
+      for (std::uint32_t k = threadIdx.x; k < (total + 3) / 4; k += place_threads)
+        to_carried[k] = reinterpret_cast<const uint4*>(others)[k];
+    }
+  }
 }
 
 constexpr std::uint32_t turned_side = 64;
@@ -361,6 +418,61 @@ struct part_range {
         first_node(std::uint64_t{part} << cut.part_bits) {}
 };
 
+/// An entry of a list: the other end, and the words that go with it. In shared memory, each of its words lies as many
+/// words behind the one before as a part's lists have entries at most.
+template <int Carried>
+struct list_words {
+  std::uint32_t word[1 + Carried];
+
+  /// Behind every entry of a list: the other end is no node.
+  __device__ __forceinline__ list_words() {
+#pragma unroll
+    for (std::uint32_t& w : word) w = ~0U;
+  }
+  __device__ __forceinline__ explicit list_words(const std::uint32_t* at) {
+#pragma unroll
+    for (int w = 0; w <= Carried; ++w) word[w] = at[w * list_capacity(Carried)];
+  }
+  __device__ __forceinline__ void store(std::uint32_t* at) const {
+#pragma unroll
+    for (int w = 0; w <= Carried; ++w) at[w * list_capacity(Carried)] = word[w];
+  }
+  __device__ __forceinline__ list_words of_lane(unsigned lane) const {
+    list_words other;
+#pragma unroll
+    for (int w = 0; w <= Carried; ++w) other.word[w] = __shfl_sync(~0U, word[w], lane);
+    return other;
+  }
+  /// By the other end, and then by the bits that go with it, so that entries which are alike contribute the same.
+  friend __device__ __forceinline__ bool operator<(const list_words& a, const list_words& b) {
+    if constexpr (Carried == 0) {
+      return a.word[0] < b.word[0];
+    } else {
+      const std::uint64_t of_a = std::uint64_t{a.word[0]} << 32 | a.word[1];
+      const std::uint64_t of_b = std::uint64_t{b.word[0]} << 32 | b.word[1];
+      if constexpr (Carried == 1) return of_a < of_b;
+      return of_a < of_b || (of_a == of_b && a.word[Carried] < b.word[Carried]);
+    }
+  }
+};
+
+template <int Carried>
+__device__ __forceinline__ void put_in_order(list_words<Carried>& low, list_words<Carried>& high) {
+  const list_words<Carried> a = low;
+  const list_words<Carried> b = high;
+  if constexpr (Carried == 0) {
+    low.word[0] = min(a.word[0], b.word[0]);
+    high.word[0] = max(a.word[0], b.word[0]);
+  } else {
+    const bool are_swapped = b < a;
+#pragma unroll
+    for (int w = 0; w <= Carried; ++w) {
+      low.word[w] = are_swapped ? b.word[w] : a.word[w];
+      high.word[w] = are_swapped ? a.word[w] : b.word[w];
+    }
+  }
+}
+
 /// The comparators of Batcher's odd-even merge sort of N words.
 template <int N>
 struct merge_network {
@@ -394,36 +506,50 @@ struct merge_network {
     for_each([&](int low, int high) { all.at[made++] = {low, high}; });
     return all;
   }();
-  template <int C>
-  static __device__ __forceinline__ void compare(std::uint32_t (&word)[N]) {
+  template <int C, class Entry>
+  static __device__ __forceinline__ void compare(Entry (&entry)[N]) {
     constexpr comparator c = comparators.at[C];
-    const std::uint32_t a = word[c.low];
-    const std::uint32_t b = word[c.high];
-    word[c.low] = min(a, b);
-    word[c.high] = max(a, b);
+    put_in_order(entry[c.low], entry[c.high]);
   }
-  template <int... C>
-  static __device__ __forceinline__ void sort(std::uint32_t (&word)[N], std::integer_sequence<int, C...>) {
-    (compare<C>(word), ...);
+  template <class Entry, int... C>
+  static __device__ __forceinline__ void sort(Entry (&entry)[N], std::integer_sequence<int, C...>) {
+    (compare<C>(entry), ...);
   }
 };
 
-/// Sorts a list of at most N words in registers.
-template <int N>
+/// Sorts a list of at most N entries in registers.
+template <int N, int Carried>
 __device__ __forceinline__ void sort_in_registers(std::uint32_t* list, std::uint32_t length) {
-  std::uint32_t word[N];
+  list_words<Carried> entry[N];
 #pragma unroll
-  for (std::uint32_t k = 0; k < N; ++k) word[k] = k < length ? list[k] : ~0U;
-  merge_network<N>::sort(word, std::make_integer_sequence<int, merge_network<N>::count>{});
+  for (std::uint32_t k = 0; k < N; ++k) entry[k] = k < length ? list_words<Carried>(list + k) : list_words<Carried>();
+  merge_network<N>::sort(entry, std::make_integer_sequence<int, merge_network<N>::count>{});
 #pragma unroll
   for (std::uint32_t k = 0; k < N; ++k) {
-    if (k < length) list[k] = word[k];
+    if (k < length) entry[k].store(list + k);
   }
+}
+
+/// Sorts a list of at most 32 entries, one in each lane of a warp (bitonic sort).
+template <int Carried>
+__device__ __forceinline__ void sort_in_lanes(std::uint32_t* list, std::uint32_t length) {
+  const unsigned lane = threadIdx.x % 32;
+  list_words<Carried> entry = lane < length ? list_words<Carried>(list + lane) : list_words<Carried>();
+#pragma unroll
+  for (unsigned run = 2; run <= 32; run *= 2) {
+#pragma unroll
+    for (unsigned step = run / 2; step > 0; step /= 2) {
+      const list_words<Carried> other = entry.of_lane(lane ^ step);
+      const bool takes_less = ((lane & step) == 0) == ((lane & run) == 0);
+      if (takes_less ? other < entry : entry < other) entry = other;
+    }
+  }
+  if (lane < length) entry.store(list + lane);
 }
 
 /// Sorts a list in shared memory by `threads` threads, which `meet` brings together (bitonic merge sort whose
 /// comparators all ascend, so that words past the end, which would be the greatest, need not be there).
-template <class Meet>
+template <int Carried, class Meet>
 __device__ __forceinline__ void sort_together(std::uint32_t* list, std::uint32_t length, unsigned thread,
                                               unsigned threads, Meet meet) {
   for (std::uint32_t run = 2; run < 2 * length; run *= 2) {
@@ -435,11 +561,11 @@ __device__ __forceinline__ void sort_together(std::uint32_t* list, std::uint32_t
         // The first step of a run compares with the mirrored place in its other half.
         const std::uint32_t high = step == run / 2 ? low + run - 1 - 2 * (low % run) : low + step;
         if (high >= length) continue;
-        const std::uint32_t a = list[low];
-        const std::uint32_t b = list[high];
-        if (a > b) {
-          list[low] = b;
-          list[high] = a;
+        const list_words<Carried> a(list + low);
+        const list_words<Carried> b(list + high);
+        if (b < a) {
+          b.store(list + low);
+          a.store(list + high);
         }
       }
     }
@@ -450,12 +576,15 @@ __device__ __forceinline__ void sort_together(std::uint32_t* list, std::uint32_t
 /// Shared memory of a block that lists parts.
 constexpr std::size_t list_bytes(const bucket_cut& cut) {
   const std::uint32_t groups = (cut.tiles + bucket_ends::group - 1) / bucket_ends::group;
-  return (list_capacity + (std::size_t{1} << cut.part_bits) + groups + 1) * sizeof(std::uint32_t);
+  return ((1 + cut.carried) * list_capacity(cut.carried) + (std::size_t{1} << cut.part_bits) + groups + 1) *
+         sizeof(std::uint32_t);
 }
 
 /// Sorts the lists of a part, each of which ends where `ends` says.
+template <int Carried>
 __device__ __forceinline__ void sort_lists(std::uint32_t* lists, const std::uint32_t* ends, std::uint32_t nodes) {
-  __shared__ std::uint32_t long_lists[list_capacity / longest_of_warp];
+  constexpr std::uint32_t longest_of_thread = longest_in_registers(Carried);
+  __shared__ std::uint32_t long_lists[list_capacity(Carried) / longest_of_warp];
   __shared__ std::uint32_t long_count;
   const unsigned lane = threadIdx.x % 32;
   if (threadIdx.x == 0) long_count = 0;
@@ -463,29 +592,48 @@ __device__ __forceinline__ void sort_lists(std::uint32_t* lists, const std::uint
   for (std::uint32_t k = threadIdx.x; k < nodes; k += list_threads) {  // whole warps
     const std::uint32_t begin = k == 0 ? 0 : ends[k - 1];
     const std::uint32_t length = ends[k] - begin;
-    if (length <= longest_in_registers / 2) {
-      sort_in_registers<longest_in_registers / 2>(lists + begin, length);
-    } else if (length <= longest_in_registers) {
-      sort_in_registers<longest_in_registers>(lists + begin, length);
+    if (length <= longest_of_thread / 2) {
+      sort_in_registers<longest_of_thread / 2, Carried>(lists + begin, length);
+    } else if (length <= longest_of_thread) {
+      sort_in_registers<longest_of_thread, Carried>(lists + begin, length);
     } else if (length > longest_of_warp) {
       long_lists[atomicAdd(&long_count, 1U)] = k;
     }
-    unsigned left = __ballot_sync(~0U, length > longest_in_registers && length <= longest_of_warp);
+    unsigned left = __ballot_sync(~0U, length > longest_of_thread && length <= longest_of_warp);
     for (; left != 0; left &= left - 1) {
       const int which = __ffs(static_cast<int>(left)) - 1;
-      sort_together(lists + __shfl_sync(~0U, begin, which), __shfl_sync(~0U, length, which), lane, 32,
-                    [] { __syncwarp(); });
+      std::uint32_t* const list = lists + __shfl_sync(~0U, begin, which);
+      const std::uint32_t entries = __shfl_sync(~0U, length, which);
+      if constexpr (longest_of_thread < 32) {
+        if (entries <= 32) {
+          sort_in_lanes<Carried>(list, entries);
+          continue;
+        }
+      }
+      sort_together<Carried>(list, entries, lane, 32, [] { __syncwarp(); });
     }
   }
   __syncthreads();
   for (std::uint32_t n = 0; n < long_count; ++n) {
     const std::uint32_t k = long_lists[n];
     const std::uint32_t begin = k == 0 ? 0 : ends[k - 1];
-    sort_together(lists + begin, ends[k] - begin, threadIdx.x, list_threads, [] { __syncthreads(); });
+    sort_together<Carried>(lists + begin, ends[k] - begin, threadIdx.x, list_threads, [] { __syncthreads(); });
+  }
+}
+
+/// Writes the words that an entry carries beside the others.
+template <int Carried>
+__device__ __forceinline__ void write_carried(std::uint32_t* to, std::uint64_t at,
+                                              const std::uint32_t (&word)[Carried]) {
+  if constexpr (Carried == 1) {
+    to[at] = word[0];
+  } else {
+    reinterpret_cast<uint2*>(to)[at] = make_uint2(word[0], word[1]);
   }
 }
 
 /// Writes the lists of a part in rows. `base` is where they begin.
+template <int Carried>
 __device__ __forceinline__ void write_part(const list_kernel_arguments& args, const part_range& part,
                                            const std::uint32_t* lists, const std::uint32_t* ends, std::uint32_t base) {
   const unsigned lane = threadIdx.x % 32;
@@ -498,17 +646,25 @@ __device__ __forceinline__ void write_part(const list_kernel_arguments& args, co
     const std::uint32_t first = __shfl_sync(~0U, begin, 0);
     rows.for_each(begin - first, [&](std::uint32_t at, std::uint32_t from) {
       args.to.others[base + first + at] = lists[first + from];
+      if constexpr (Carried > 0) {
+        std::uint32_t word[Carried];
+#pragma unroll
+        for (int w = 0; w < Carried; ++w) word[w] = lists[(w + 1) * list_capacity(Carried) + first + from];
+        write_carried<Carried>(args.to.edges, base + first + at, word);
+      }
     });
   }
 }
 
 /// Lists the ends of a part in shared memory. A part that has too many is left to the kernels of long parts.
+template <int Carried>
 __global__ void __launch_bounds__(list_threads, 1) list_parts(const __grid_constant__ list_kernel_arguments args) {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ std::uint32_t ends_before;  // of the bucket's parts before this one
   auto* const lists = reinterpret_cast<std::uint32_t*>(shared);
-  std::uint32_t* const counts = lists + list_capacity;
+  std::uint32_t* const counts = lists + (1 + Carried) * list_capacity(Carried);
   const std::uint32_t nodes = args.cut.part_nodes();
+  const std::uint64_t ends_of_tiles = std::uint64_t{args.cut.tiles} * tile_ends;
   const part_range part(args.cut, blockIdx.x);
   bucket_ends ends(args.from, args.cut, part.bucket, 0, args.cut.tiles, counts + nodes);
   for (std::uint32_t k = threadIdx.x; k < nodes; k += list_threads) counts[k] = 0;
@@ -531,7 +687,7 @@ __global__ void __launch_bounds__(list_threads, 1) list_parts(const __grid_const
   const std::uint32_t entries = scan_counts<list_threads>(counts, nodes);
   const std::uint32_t base = args.from.begins[part.bucket] + ends_before;
   if (threadIdx.x == 0 && part.first_node + nodes >= args.nodes) args.to.begins[args.nodes] = base + entries;
-  if (entries > list_capacity) {
+  if (entries > list_capacity(Carried)) {
     if (threadIdx.x == 0) {
       std::uint32_t* const to = args.from.long_part + 1 + 2 * atomicAdd(args.from.long_part, 1U);
       to[0] = blockIdx.x;
@@ -541,20 +697,22 @@ __global__ void __launch_bounds__(list_threads, 1) list_parts(const __grid_const
   }
   ends.for_each<list_threads>([&](const bucket_ends::places& place, const bucket_ends::flags& is_end) {
     std::uint32_t local[bucket_ends::steps];
-    std::uint32_t other[bucket_ends::steps];
+    list_words<Carried> entry[bucket_ends::steps];
 #pragma unroll
     for (int k = 0; k < bucket_ends::steps; ++k) {
       local[k] = __ldg(args.from.locals + place[k]) - part.local_begin;
-      other[k] = __ldg(args.from.others + place[k]);
+      entry[k].word[0] = __ldg(args.from.others + place[k]);
+#pragma unroll
+      for (int w = 0; w < Carried; ++w) entry[k].word[1 + w] = __ldg(args.from.carried + w * ends_of_tiles + place[k]);
     }
 #pragma unroll
     for (int k = 0; k < bucket_ends::steps; ++k) {
-      if (is_end[k] && local[k] < nodes) lists[atomicAdd(counts + local[k], 1U)] = other[k];
+      if (is_end[k] && local[k] < nodes) entry[k].store(lists + atomicAdd(counts + local[k], 1U));
     }
   });
   __syncthreads();
-  sort_lists(lists, counts, nodes);
-  write_part(args, part, lists, counts, base);
+  sort_lists<Carried>(lists, counts, nodes);
+  write_part<Carried>(args, part, lists, counts, base);
 }
 
 /// A chunk of a long part: a range of tiles.
@@ -652,6 +810,7 @@ __global__ void __launch_bounds__(chunk_threads) begin_long_lists(const __grid_c
 
 /// Writes the lists of long parts, one after another. Each warp takes a share of a chunk, stably: it counts its ends of
 /// each node, warps before it come first, and ballots rank those that come at once.
+template <int Carried>
 __global__ void __launch_bounds__(chunk_threads) write_long_lists(const __grid_constant__ list_kernel_arguments args) {
   extern __shared__ __align__(16) unsigned char shared[];
   const std::uint32_t long_parts = *args.from.long_part;
@@ -691,7 +850,15 @@ __global__ void __launch_bounds__(chunk_threads) write_long_lists(const __grid_c
         const std::uint32_t local = __ldg(args.from.locals + place[k]) - part.local_begin;
         const bool takes_part = is_end[k] && local < nodes;
         const std::uint32_t to = rank_in_bin<most_part_bits>(local, takes_part, own_places);
-        if (takes_part) args.to.others[to] = __ldg(args.from.others + place[k]);
+        if (!takes_part) continue;
+        args.to.others[to] = __ldg(args.from.others + place[k]);
+        if constexpr (Carried > 0) {
+          const std::uint64_t ends_of_tiles = std::uint64_t{args.cut.tiles} * tile_ends;
+          std::uint32_t word[Carried];
+#pragma unroll
+          for (int w = 0; w < Carried; ++w) word[w] = __ldg(args.from.carried + w * ends_of_tiles + place[k]);
+          write_carried<Carried>(args.to.edges, to, word);
+        }
       }
     });
   }
@@ -704,10 +871,14 @@ std::uint32_t chunk_items(const bucket_cut& cut) {
 }  // namespace
 
 bucket_cut::bucket_cut(const edge_sum_problem& p) noexcept {
+  const std::uint64_t words = p.weight_components * p.value_bytes() / sizeof(std::uint32_t);
+  carries_weights = words > 0 && words <= most_carried;
+  carried = carries_weights ? static_cast<std::uint32_t>(words) : words > 0 ? 1 : 0;
   constexpr std::uint64_t blocks = 132;  // of which a device has about as many multiprocessors
   const std::uint64_t mean = std::max<std::uint64_t>(1, ceil_div(2 * p.edges, std::max<std::uint64_t>(1, p.nodes)));
-  const std::uint64_t usual = std::min(usual_entries / std::min<std::uint64_t>(mean, usual_entries),
-                                       std::max<std::uint64_t>(1, p.nodes / blocks));
+  const std::uint64_t aimed_at = usual_entries(carried);
+  const std::uint64_t usual =
+      std::min(aimed_at / std::min(mean, aimed_at), std::max<std::uint64_t>(1, p.nodes / blocks));
   const auto usual_bits = static_cast<std::uint32_t>(std::bit_width(std::max<std::uint64_t>(1, usual)) - 1);
   part_bits = std::clamp(usual_bits, least_part_bits, most_part_bits);
   bucket_bits = part_bits;
@@ -718,13 +889,12 @@ bucket_cut::bucket_cut(const edge_sum_problem& p) noexcept {
   tiles = static_cast<std::uint32_t>(ceil_div(p.edges, tile_edges));
   row = (buckets + 2) / 2 * 2;
   turned_row = (tiles + 1) / 2 * 2;
-  long_parts = static_cast<std::uint32_t>(std::min<std::uint64_t>(2 * p.edges / list_capacity, parts()));
+  long_parts = static_cast<std::uint32_t>(std::min<std::uint64_t>(2 * p.edges / list_capacity(carried), parts()));
 }
 
 void bucket_cut::tell(plan::told& to) const { to.add("buckets", buckets).add("nodes of a part", part_nodes()); }
 
 const char* bucket_rejection(const edge_sum_problem& p, const bucket_cut& cut, const plan::scope& in) noexcept {
-  if (p.weight_components > 0) return "its lists do not name edges, whose weights are asked for";
   if (p.edges == 0 || p.nodes == 0) return "there is nothing to put in order";
   if (ceil_div(p.edges, tile_edges) * tile_ends >> 32 != 0) return "it numbers ends with 32 bits";
   if (!suits_rows(p)) return "lists are longer than a thread should sum";
@@ -740,31 +910,52 @@ const char* bucket_rejection(const edge_sum_problem& p, const bucket_cut& cut, c
 bucket_scratch::bucket_scratch(const bucket_cut& cut, core::scratch_arrays& arrays)
     : others(arrays.take<std::uint32_t>(std::uint64_t{cut.tiles} * tile_ends)),
       locals(arrays.take<std::uint16_t>(std::uint64_t{cut.tiles} * tile_ends)),
+      carried(arrays.take<std::uint32_t>(std::uint64_t{cut.tiles} * tile_ends * cut.carried)),
       table(arrays.take<std::uint16_t>(std::uint64_t{cut.tiles} * cut.row)),
       turned(arrays.take<std::uint16_t>((std::uint64_t{cut.buckets} + 1) * cut.turned_row)),
       begins(arrays.take<std::uint32_t>(cut.buckets + 1)),
       long_part(arrays.take<std::uint32_t>(2 * std::uint64_t{cut.long_parts} + 1)),
       part_counts(arrays.take<std::uint32_t>(std::uint64_t{chunk_items(cut)} << cut.part_bits)) {}
 
-void queue_bucket_lists(const context& ctx, const edge_sum_problem& p, const end_arrays& edges, const bucket_cut& cut,
-                        const bucket_scratch& scratch, const row_outputs& to, unsigned long long* first_bad) {
+namespace {
+
+/// The kernels of lists that carry so many words.
+struct bucket_list_kernels {
+  void (*place_narrow)(place_arguments);
+  void (*place_wide)(place_arguments);
+  void (*list)(list_kernel_arguments);
+  void (*write_long)(list_kernel_arguments);
+};
+template <int Carried>
+constexpr bucket_list_kernels kernels_that_carry{place_ends<std::uint32_t, Carried>, place_ends<std::uint64_t, Carried>,
+                                                 list_parts<Carried>, write_long_lists<Carried>};
+
+}  // namespace
+
+void queue_bucket_lists(const context& ctx, const edge_sum_problem& p, const end_arrays& edges, const void* weights,
+                        const bucket_cut& cut, const bucket_scratch& scratch, const row_outputs& to,
+                        unsigned long long* first_bad) {
+  const bucket_list_kernels kernels = cut.carried == 0   ? kernels_that_carry<0>
+                                      : cut.carried == 1 ? kernels_that_carry<1>
+                                                         : kernels_that_carry<2>;
   require(cudaMemsetAsync(scratch.long_part, 0, sizeof *scratch.long_part, ctx.stream()), ctx);
   require(cudaMemsetAsync(to.longest, 0, sizeof *to.longest, ctx.stream()), ctx);
-  launch_shared(ctx, edges.is_wide ? place_ends<std::uint64_t> : place_ends<std::uint32_t>, cut.tiles, place_threads,
-                place_bytes(cut.buckets), place_arguments{edges, cut, scratch, first_bad});
+  launch_shared(ctx, edges.is_wide ? kernels.place_wide : kernels.place_narrow, cut.tiles, place_threads,
+                place_bytes(cut.buckets),
+                place_arguments{edges, cut, scratch, first_bad, static_cast<const std::uint32_t*>(weights)});
   launch(ctx, turn_table, ceil_div(cut.buckets + 1, turned_side) * ceil_div(cut.tiles, turned_side), scratch.table,
          scratch.turned, cut);
   launch(ctx, count_buckets, ceil_div(cut.buckets, block_threads / 32), scratch.turned, cut, scratch.begins);
   launch_shared(ctx, begin_buckets, 1, list_threads, cut.buckets * sizeof(std::uint32_t), scratch.begins, cut.buckets);
   const list_kernel_arguments args{cut, scratch, to, p.nodes};
-  launch_shared(ctx, list_parts, cut.parts(), list_threads, list_bytes(cut), args);
+  launch_shared(ctx, kernels.list, cut.parts(), list_threads, list_bytes(cut), args);
   if (cut.long_parts == 0) return;
   constexpr std::uint64_t blocks_of_a_multiprocessor = 2;
   const std::uint64_t blocks = blocks_of_a_multiprocessor * static_cast<unsigned>(state_of(ctx).multiprocessors());
   launch_shared(ctx, count_chunks, blocks, chunk_threads, chunk_bytes(cut, 1), args);
   launch_shared(ctx, begin_long_lists, std::min<std::uint64_t>(blocks, cut.long_parts), chunk_threads,
                 chunk_bytes(cut, 1), args);
-  launch_shared(ctx, write_long_lists, blocks, chunk_threads, chunk_bytes(cut, chunk_warps), args);
+  launch_shared(ctx, kernels.write_long, blocks, chunk_threads, chunk_bytes(cut, chunk_warps), args);
 }
 
 namespace {
@@ -774,6 +965,11 @@ namespace {
 struct bucket_list_tuning {
   double ends_placed = 0.0166;  ///< ends of which the ranks are found in the time in which the L2 cache moves a byte
   double ends_listed = 0.0115;  ///< ends that are listed in that time
+  // Estimates, not yet measured: the time that a word which is carried takes beside that without, to place and to list
+  // an end, and to list those of a bucket for each of its parts behind the first.
+  double placed_with_a_word = 0.2;
+  double listed_with_a_word = 0.35;
+  double listed_again = 0.6;
 };
 constexpr bucket_list_tuning tuning_of_bucket_lists;
 
@@ -793,11 +989,15 @@ void add_bucket_list_cost(const edge_sum_problem& p, const bucket_cut& cut, cons
   };
   const std::uint64_t multiprocessors = std::max<std::uint64_t>(1, m.parallelism);
   const std::uint64_t table = std::uint64_t{cut.tiles} * cut.row * 2;
-  phase("ends placed", p.edges * 2 * bytes(p.index) + ends * 6 + table, tuning_of_bucket_lists.ends_placed,
-        whole(cut.tiles, 2 * multiprocessors));
+  const std::uint64_t weights = cut.carries_weights ? p.edges * 4 * cut.carried : 0;
+  phase("ends placed", p.edges * 2 * bytes(p.index) + weights + ends * (6 + 4 * cut.carried) + table,
+        tuning_of_bucket_lists.ends_placed,
+        (1 + tuning_of_bucket_lists.placed_with_a_word * cut.carried) * whole(cut.tiles, 2 * multiprocessors));
   plan.add("table turned", 3 * m.step_seconds + m.streamed(3 * table, 3 * table));
-  phase("ends listed", ends * (6 + 4) + p.nodes * 8, tuning_of_bucket_lists.ends_listed,
-        whole(cut.parts(), multiprocessors));
+  const std::uint32_t again = cut.carried == 0 ? 0 : (1U << (cut.bucket_bits - cut.part_bits)) - 1;
+  phase("ends listed", ends * (6 + 4 + 8 * cut.carried) + p.nodes * 8, tuning_of_bucket_lists.ends_listed,
+        (1 + tuning_of_bucket_lists.listed_with_a_word * cut.carried + tuning_of_bucket_lists.listed_again * again) *
+            whole(cut.parts(), multiprocessors));
   plan.add("long parts", cut.long_parts == 0 ? 0 : 3 * m.step_seconds);
 }
 

@@ -20,12 +20,14 @@ struct bucketed_arrays {
         lists{arrays.take<std::uint32_t>(2 * p.edges), nullptr, arrays.take<std::uint64_t>(p.nodes + 1),
               arrays.take<std::uint32_t>(1)},
         piece_sums(arrays.take<std::byte>(piece_sum_bytes(p, 2 * p.edges))),
-        buckets(cut, arrays) {}
+        buckets(cut, arrays) {
+    if (cut.carried > 0) lists.edges = arrays.take<std::uint32_t>(2 * p.edges * cut.carried);
+  }
 };
 
 // Ends are read once and written by buckets, 12 bytes an edge; read in shared memory, and written as lists of 8 bytes
-// an edge, from which contributions are computed twice, with a value at random for each. A sort by both ends moves some
-// 200 bytes.
+// an edge, from which contributions are computed twice, with a value at random for each. Weights of 4 bytes go the same
+// way, 36 bytes an edge, so that sums find them in line. A sort by both ends moves some 200 bytes.
 plan::planned plan_bucketed(const edge_sum_problem& problem, const plan::scope& scope) {
   const bucket_cut cut(problem);
   if (const char* reason = bucket_rejection(problem, cut, scope)) return plan::rejected(reason);
@@ -35,7 +37,7 @@ plan::planned plan_bucketed(const edge_sum_problem& problem, const plan::scope& 
   plan.scratch_bytes = core::bytes_of<bucketed_arrays>(problem, cut);
   plan.add("latency", machine.launch_seconds + 12 * machine.step_seconds);
   add_bucket_list_cost(problem, cut, machine, plan);
-  plan.add("sums", row_sum_seconds(problem, machine));
+  plan.add("sums", row_sum_seconds(problem, machine, cut.carries_weights));
   return plan;
 }
 
@@ -47,10 +49,13 @@ void run_bucketed(const context& ctx, const edge_sum_problem& problem, const pla
   const edge_sum_kernels kernels(problem, buffers);
   const bad_end_report bad_ends(ctx, problem, edge_call::edge_sum, at.first_bad);
   const edge_kernels::end_arrays edges = ends_of(problem, buffers.edges);
-  queue_bucket_lists(ctx, problem, edges, cut, at.buckets, at.lists, bad_ends.first_bad());
+  queue_bucket_lists(ctx, problem, edges, cut.carries_weights ? buffers.weights : nullptr, cut, at.buckets, at.lists,
+                     bad_ends.first_bad());
+  edge_kernels::sum_views views = views_of(problem, buffers);
+  if (cut.carries_weights) views.weights = at.lists.edges;
   queue_list_sums(ctx, kernels,
-                  {views_of(problem, buffers), at.lists.begins, nullptr, at.lists.others, nullptr, problem.nodes,
-                   2 * problem.edges, at.piece_sums, at.lists.longest, 0, false});
+                  {views, at.lists.begins, nullptr, at.lists.others, cut.carries_weights ? nullptr : at.lists.edges,
+                   problem.nodes, 2 * problem.edges, at.piece_sums, at.lists.longest, 0, false});
   bad_ends.queue(ctx, edges);
 }
 

@@ -171,13 +171,16 @@ double list_sum_seconds(const edge_sum_problem& p, std::uint64_t entries, const 
                   contribution_seconds(p, entries, m));
 }
 
-double row_sum_seconds(const edge_sum_problem& p, const machine& m) {
+double row_sum_seconds(const edge_sum_problem& p, const machine& m, bool has_weights_in_rows) {
   const std::uint64_t entries = 2 * p.edges;
-  const std::uint64_t streamed = entries * sizeof(std::uint32_t) * (p.weight_components > 0 ? 2 : 1) +
-                                 p.nodes * (8 + p.node_bytes() + p.result_bytes());
-  return m.step_seconds +
-         std::max(m.streamed(streamed, streamed) + value_seconds(p, entries, m) + weight_seconds(p, entries, m),
-                  contribution_seconds(p, entries, m));
+  const std::uint64_t beside = has_weights_in_rows       ? p.weight_components * p.value_bytes()
+                               : p.weight_components > 0 ? sizeof(std::uint32_t)
+                                                         : 0;
+  const std::uint64_t streamed =
+      entries * (sizeof(std::uint32_t) + beside) + p.nodes * (8 + p.node_bytes() + p.result_bytes());
+  const double weights = has_weights_in_rows ? 0 : weight_seconds(p, entries, m);
+  return m.step_seconds + std::max(m.streamed(streamed, streamed) + value_seconds(p, entries, m) + weights,
+                                   contribution_seconds(p, entries, m));
 }
 
 void queue_list_sums(const context& ctx, const edge_sum_kernels& kernels, const edge_kernels::list_arguments& lists) {

@@ -40,7 +40,7 @@ bool suits_rows(const primitives::edge_sum_problem& problem) noexcept;
 /// Where lists in rows go, in device memory.
 struct row_outputs {
   std::uint32_t* others;   ///< as many as entries
-  std::uint32_t* edges;    ///< beside them; null: not written
+  std::uint32_t* edges;    ///< beside them, the edges' numbers; null: not written
   std::uint64_t* begins;   ///< one more than there are nodes
   std::uint32_t* longest;  ///< length of the longest list, if it is long
 };
@@ -61,8 +61,9 @@ std::uint64_t piece_sum_bytes(const primitives::edge_sum_problem& problem, std::
 std::uint32_t lanes_of_list(const primitives::edge_sum_problem& problem, std::uint64_t entries) noexcept;
 /// Seconds to sum over lists of so many entries.
 double list_sum_seconds(const primitives::edge_sum_problem& problem, std::uint64_t entries, const machine& machine);
-/// Seconds to sum over lists in rows.
-double row_sum_seconds(const primitives::edge_sum_problem& problem, const machine& machine);
+/// Seconds to sum over lists in rows, which name edges or have their weights beside them.
+double row_sum_seconds(const primitives::edge_sum_problem& problem, const machine& machine,
+                       bool has_weights_in_rows = false);
 /// Queues the sums over lists.
 void queue_list_sums(const context& ctx, const edge_sum_kernels& kernels, const edge_kernels::list_arguments& lists);
 

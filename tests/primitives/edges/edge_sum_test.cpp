@@ -62,17 +62,14 @@ class EveryEdgeSumVariant : public testing::TestWithParam<std::string> {
     if (GetParam() == "cuda.bucketed") return g.nodes > 0 && !g.edges.empty() && 2 * g.edges.size() / g.nodes <= 64;
     return GetParam() != "cpu.binned" || !g.edges.empty();
   }
-  /// Whether it takes edges with weights.
-  bool takes_weights() const { return GetParam() != "cuda.bucketed"; }
 
   edge_sum_options options() const {
     const bool is_unordered = GetParam() == "cuda.atomic";
     return {.order = is_unordered ? reduction_order::unordered : reduction_order::deterministic, .variant = GetParam()};
   }
 
-  void expect_sums(const edge_graph& g, edge_layout layout) {
+  void expect_sums(const edge_graph& g, const edge_layout& layout) {
     if (!takes(g) || (is_opengl() && layout.value == value_type::f64)) return;
-    layout.has_weights = layout.has_weights && takes_weights();
     SCOPED_TRACE(fmt::format("{}, {}", g.name, layout.description()));
     const edge_images images(g, layout);
     const expected_sums expected = expected_of(g, images);
@@ -121,8 +118,7 @@ TEST_P(EveryEdgeSumVariant, LeavesNothingOverInTheSumOfAllNodes) {
   const edge_graph g = box_graph(14, true);
   for (const value_type type : {value_type::f32, value_type::f64}) {
     if (is_opengl() && type == value_type::f64) continue;
-    const edge_images images(
-        g, {.value = type, .has_weights = takes_weights(), .function = edge_function::inverse_square});
+    const edge_images images(g, {.value = type, .function = edge_function::inverse_square});
     const expected_sums expected = expected_of(g, images);
     for (const named_context& where : contexts()) {
       SCOPED_TRACE(fmt::format("{}, {}", where.name, images.layout.description()));
@@ -149,8 +145,7 @@ TEST_P(EveryEdgeSumVariant, IsTheLaplacianOfAPath) {
 TEST_P(EveryEdgeSumVariant, ContributesNothingBetweenNodesAtOnePlace) {
   for (const value_type type : {value_type::f32, value_type::f64}) {
     if (is_opengl() && type == value_type::f64) continue;
-    edge_images images(box_graph(9, false),
-                       {.value = type, .has_weights = takes_weights(), .function = edge_function::inverse_square});
+    edge_images images(box_graph(9, false), {.value = type, .function = edge_function::inverse_square});
     for (std::uint64_t i = 0; i < images.values.count; ++i) set_float(images.values, i, type, 0.25);
     for (const named_context& where : contexts()) {
       const placed_edges e(where.ctx, images);
@@ -215,7 +210,7 @@ TEST_P(EveryEdgeSumVariant, NamesTheFirstEndThatIsNoNodeAndGoesOnWithoutItsEdge)
   for (const bad_end& bad : ends) {
     for (const bool in_pairs : {false, true}) {
       SCOPED_TRACE(bad.words);
-      const edge_layout layout{.value = type, .index = bad.index, .in_pairs = in_pairs, .has_weights = takes_weights()};
+      const edge_layout layout{.value = type, .index = bad.index, .in_pairs = in_pairs};
       edge_images images(g, layout);
       images.set_end(bad.edge, bad.end, bad.bits);
       // Worse comes later, and at the same edge behind.

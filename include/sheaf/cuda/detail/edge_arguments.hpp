@@ -58,7 +58,7 @@ struct list_arguments {
   const std::uint64_t* begins;  ///< where a node's list begins: one more than there are nodes
   const list_entry* entries;    ///< null: in rows
   const std::uint32_t* others;  ///< as list_entry::other
-  const std::uint32_t* edges;   ///< null where no run has weights
+  const std::uint32_t* edges;   ///< null: no run has weights, or in rows these lie in the order of the entries
   std::uint64_t nodes;
   std::uint64_t count;           ///< most entries that all lists have together
   void* piece_sums;              ///< two sums for each piece; null: no list is long

@@ -24,6 +24,9 @@ constexpr std::uint64_t blocks_of(std::uint64_t threads) { return (threads + edg
 template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
 struct edge_launches {
   static const F& function(const void* f) { return *static_cast<const F*>(f); }
+  static bool has_weights_in_rows(const list_arguments& a) {
+    return a.views.weights != nullptr && a.entries == nullptr && a.edges == nullptr;
+  }
 
   static cudaError_t add_by_atomics(cudaStream_t stream, const void* f, const atomic_arguments& a) {
     const auto kernel = a.edges.is_wide ? add_edges_by_atomics<T, ValueComponents, Components, std::uint64_t, F>
@@ -35,9 +38,10 @@ struct edge_launches {
   static cudaError_t sum_pieces(cudaStream_t stream, const void* f, const list_arguments& a) {
     constexpr std::uint64_t most_blocks = 4096;  // they take pieces in turn
     const std::uint64_t pieces = (a.count + piece_entries - 1) / piece_entries;
-    return launch_blocks(stream, pieces < most_blocks ? pieces : most_blocks, 0,
-                         sum_pieces_of_lists<T, ValueComponents, Components, F>, a, is_aligned_array(a.views.values),
-                         function(f));
+    const auto kernel = has_weights_in_rows(a) ? sum_pieces_of_lists<T, ValueComponents, Components, true, F>
+                                               : sum_pieces_of_lists<T, ValueComponents, Components, false, F>;
+    return launch_blocks(stream, pieces < most_blocks ? pieces : most_blocks, 0, kernel, a,
+                         is_aligned_array(a.views.values), function(f));
   }
 
   static cudaError_t sum_lists(cudaStream_t stream, const void* f, const list_arguments& a) {
@@ -46,8 +50,9 @@ struct edge_launches {
   }
 
   static cudaError_t sum_rows(cudaStream_t stream, const void* f, const list_arguments& a) {
-    return launch_blocks(stream, blocks_of(a.nodes), 0, sum_rows_of_nodes<T, ValueComponents, Components, F>, a,
-                         is_aligned_array(a.views.values), function(f));
+    const auto kernel = has_weights_in_rows(a) ? sum_rows_of_nodes<T, ValueComponents, Components, true, F>
+                                               : sum_rows_of_nodes<T, ValueComponents, Components, false, F>;
+    return launch_blocks(stream, blocks_of(a.nodes), 0, kernel, a, is_aligned_array(a.views.values), function(f));
   }
 
   static cudaError_t sum_tiles(cudaStream_t stream, const void* function_object, const tile_arguments& args) {

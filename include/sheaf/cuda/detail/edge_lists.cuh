@@ -8,11 +8,15 @@
 // the lanes of the node add the pieces.
 namespace sheaf::edge_kernels {
 
-template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
+/// @tparam WeightsInRows  weights lie in the order of the entries, not of the edges
+template <bool WeightsInRows, class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
 __device__ __forceinline__ void add_entry(const list_arguments& args, std::uint64_t at, bool is_aligned,
                                           const T (&own)[ValueComponents], const F& f, T (&sum)[Components]) {
   uint2 entry;
-  if (args.entries != nullptr) {
+  if constexpr (WeightsInRows) {
+    entry.x = __ldcs(args.others + at);
+    entry.y = static_cast<std::uint32_t>(at);
+  } else if (args.entries != nullptr) {
     entry = __ldcs(reinterpret_cast<const uint2*>(args.entries) + at);
   } else {
     entry.x = __ldcs(args.others + at);
@@ -43,7 +47,7 @@ __device__ __forceinline__ std::uint64_t node_of_entry(const list_arguments& a, 
 
 /// Sums of long lists in a piece. It has parts of two at most, because a long list is no shorter than a piece: sum 0 is
 /// that of the list which has the piece's first entry, sum 1 that of a list which begins behind it.
-template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
+template <class T, std::uint32_t ValueComponents, std::uint32_t Components, bool WeightsInRows, class F>
 __global__ void __launch_bounds__(edge_threads)
     sum_pieces_of_lists(const __grid_constant__ list_arguments args, bool is_aligned, const F function) {
   constexpr unsigned warps = edge_threads / 32;
@@ -67,7 +71,7 @@ __global__ void __launch_bounds__(edge_threads)
       load_value(args.views.values, node, is_aligned, own);
       T sum[Components] = {};
       for (std::uint64_t at = max(begin, first) + threadIdx.x; at < min(end, last); at += edge_threads) {
-        add_entry(args, at, is_aligned, own, function, sum);
+        add_entry<WeightsInRows>(args, at, is_aligned, own, function, sum);
       }
 #pragma unroll
       for (std::uint32_t c = 0; c < Components; ++c) {
@@ -87,7 +91,7 @@ __global__ void __launch_bounds__(edge_threads)
 }
 
 /// Adds to `sum` what the lane finds of a list that `lanes` lanes share: its entries in turn, or its pieces.
-template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
+template <bool WeightsInRows, class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
 __device__ __forceinline__ void add_list(const list_arguments& args, std::uint64_t node, std::uint64_t begin,
                                          std::uint64_t end, std::uint64_t lane, std::uint32_t lanes, bool is_aligned,
                                          const F& function, T (&sum)[Components]) {
@@ -104,7 +108,8 @@ __device__ __forceinline__ void add_list(const list_arguments& args, std::uint64
   T own[ValueComponents];
   load_value(args.views.values, node, is_aligned, own);
 #pragma unroll 2
-  for (std::uint64_t at = begin + lane; at < end; at += lanes) add_entry(args, at, is_aligned, own, function, sum);
+  for (std::uint64_t at = begin + lane; at < end; at += lanes)
+    add_entry<WeightsInRows>(args, at, is_aligned, own, function, sum);
 }
 
 template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
@@ -115,8 +120,8 @@ __global__ void __launch_bounds__(edge_threads)
   const std::uint64_t lane = thread % args.lanes;
   const std::uint64_t node = min(listed, args.nodes - 1);
   T sum[Components] = {};
-  add_list<T, ValueComponents>(args, node, list_begin(args, node), list_begin(args, node + 1), lane, args.lanes,
-                               is_aligned, function, sum);
+  add_list<false, T, ValueComponents>(args, node, list_begin(args, node), list_begin(args, node + 1), lane, args.lanes,
+                                      is_aligned, function, sum);
   for (unsigned step = args.lanes / 2; step > 0; step /= 2) {
 #pragma unroll
     for (std::uint32_t c = 0; c < Components; ++c) sum[c] += __shfl_down_sync(~0U, sum[c], step);
@@ -137,7 +142,7 @@ constexpr std::uint32_t rows_in_flight = [] {
 
 /// A warp sums the lists of a slice, which are in rows; or, one after another, whole lists. Fewer registers and more
 /// warps are slower: f32 of three components 0.16 ms with 57, 0.27 with 40, 0.42 with 32 (H200, 2.9 x 10^7 edges).
-template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
+template <class T, std::uint32_t ValueComponents, std::uint32_t Components, bool WeightsInRows, class F>
 __global__ void __launch_bounds__(edge_threads)
     sum_rows_of_nodes(const __grid_constant__ list_arguments args, bool is_aligned, const F function) {
   const std::uint64_t thread = std::uint64_t{blockIdx.x} * edge_threads + threadIdx.x;
@@ -150,8 +155,9 @@ __global__ void __launch_bounds__(edge_threads)
   if ((args.begins[thread - lane] & whole_lists) != 0) {
     for (unsigned n = 0; n < slice_nodes && thread - lane + n < args.nodes; ++n) {
       T part[Components] = {};
-      add_list<T, ValueComponents>(args, thread - lane + n, __shfl_sync(~0U, begin, n), __shfl_sync(~0U, end, n), lane,
-                                   slice_nodes, is_aligned, function, part);
+      add_list<WeightsInRows, T, ValueComponents>(args, thread - lane + n, __shfl_sync(~0U, begin, n),
+                                                  __shfl_sync(~0U, end, n), lane, slice_nodes, is_aligned, function,
+                                                  part);
 #pragma unroll
       for (std::uint32_t c = 0; c < Components; ++c) {
 #pragma unroll
@@ -175,7 +181,11 @@ __global__ void __launch_bounds__(edge_threads)
         const unsigned having = __ballot_sync(~0U, has_entry);
         const std::uint64_t at = row_begin + __popc(having & ((1U << lane) - 1));
         other[k] = has_entry ? __ldcs(args.others + at) : static_cast<std::uint32_t>(node);
-        edge[k] = has_entry && args.views.weights != nullptr ? __ldcs(args.edges + at) : 0;
+        if constexpr (WeightsInRows) {
+          edge[k] = static_cast<std::uint32_t>(at);  // where its weights lie
+        } else {
+          edge[k] = has_entry && args.views.weights != nullptr ? __ldcs(args.edges + at) : 0;
+        }
         row_begin += __popc(having);
       }
       T value[in_flight][ValueComponents];
