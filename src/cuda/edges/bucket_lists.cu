@@ -207,8 +207,8 @@ __global__ void __launch_bounds__(place_threads, 2) place_ends(const __grid_cons
   }
   __syncthreads();
   // What goes with the ends is read behind the barrier, when their registers are free again, and while others are
-  // written. Opaque to the compiler, which else keeps both halves of ranks, and ends in place of the bits, in
-  // registers.
+  // written. The empty instructions keep the compiler from holding both halves of ranks, and ends in place of the bits,
+  // in registers, of which it then spills 30 to 80.
   unsigned present = 0;  // a bit for each edge that is there and not bad
   std::uint32_t carried[place_items];
   const auto read_carried = [&](int w) {
@@ -961,15 +961,13 @@ void queue_bucket_lists(const context& ctx, const edge_sum_problem& p, const end
 namespace {
 
 /// Fitted to an H200, 2.9 x 10^7 and 5.6 x 10^7 edges of a box of tetrahedra: 14 and 17 ps an edge in order, 16 and 24
-/// at random.
+/// at random. With words that are carried, to 10^6 to 3 x 10^7 edges with weights of f32 and f64.
 struct bucket_list_tuning {
   double ends_placed = 0.0166;  ///< ends of which the ranks are found in the time in which the L2 cache moves a byte
   double ends_listed = 0.0115;  ///< ends that are listed in that time
-  // Estimates, not yet measured: the time that a word which is carried takes beside that without, to place and to list
-  // an end, and to list those of a bucket for each of its parts behind the first.
-  double placed_with_a_word = 0.2;
-  double listed_with_a_word = 0.35;
-  double listed_again = 0.6;
+  double placed_with_a_word = 0.35;  ///< time that a word which is carried adds, of that without
+  double listed_with_a_word = 0.45;
+  double listed_again = 0.4;  ///< and each part of a bucket behind the first
 };
 constexpr bucket_list_tuning tuning_of_bucket_lists;
 
