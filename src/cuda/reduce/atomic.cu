@@ -133,8 +133,11 @@ constexpr std::uint64_t tiles_of_short_lists = 2;  ///< of a block of add_by_ato
 /// before, so that it waits for memory once: 300,000 f32 in order take 5.3 us as a plain kernel does, and took 6.7.
 template <class T>
 __device__ __forceinline__ bool finds_hot_slots(const move_arguments& args, const tile_of_terms<T>& first_tile) {
-  if (args.count > gridDim.x * (tiles_of_short_lists * adds_tile)) return sample_has_hot_slots(args);
-  return sample_has_hot_slots(args.count, [&](std::uint64_t) { return first_tile.index[0]; });
+  const bool is_short = args.count <= gridDim.x * (tiles_of_short_lists * adds_tile);
+  // One call, because each has a table in shared memory.
+  return sample_has_hot_slots(args.count, [&](std::uint64_t entry) {
+    return is_short ? first_tile.index[0] : index_at(args, entry, /*again=*/true);
+  });
 }
 
 /// Adds values in a grid-stride loop, those of hot slots through the sums of the block. With `adds_runs_at_once`, lanes
