@@ -65,7 +65,7 @@ TEST(RowName, OfEveryDistributionOfKeysIsReadAndWrittenAgain) {
       names.insert(name);
     }
   }
-  EXPECT_EQ(names.size(), 3 * 17U);
+  EXPECT_EQ(names.size(), 3 * primitives::all_key_distributions().size());
 }
 
 TEST(RowName, SaysWhatIsMoved) {

@@ -136,8 +136,8 @@ __device__ std::uint32_t sampled_halves_by_codes(const code_counts& counts, std:
   // because crowded codes of one key need no finishing.
   if (Limbs == 1 && (!has_values || mixed > samples / 32 || counts.heavy < samples / 8 * 7)) return ~0U;
   std::uint32_t by_codes = histogram_halves + finish_halves + code_pass_halves * passes_of_codes(codes);
-  // Heavy keys do not cluster, whatever lies between them.
-  if (codes > codes_of_uneven_keys(count) || counts.mixed > samples / 64) by_codes += clustered_halves;
+  // Heavy keys do not cluster, whatever lies between them, and a few mixed samples may be chance.
+  if (codes > codes_of_uneven_keys(count) || counts.mixed > samples / 16) by_codes += clustered_halves;
   // Mixed codes take some 100 us more, in which 256 MB are read.
   if (mixed > samples / 64) by_codes += 2 * (std::uint32_t{256'000'000} / sizeof(sort_word<Limbs>)) / count;
   return by_codes * samples + mixed * (by_digits + mixed_halves);
