@@ -39,6 +39,13 @@ install(FILES ${PROJECT_SOURCE_DIR}/docs/command.md DESTINATION ${CMAKE_INSTALL_
 install(FILES ${PROJECT_SOURCE_DIR}/docs/library.md ${PROJECT_SOURCE_DIR}/docs/scale-out.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT sheaf_development)
 
+set(SHEAF_LINKED_LIBRARIES "")
+if(SHEAF_HAS_OPENGL)
+  string(APPEND SHEAF_LINKED_LIBRARIES " epoxy")
+endif()
+if(SHEAF_HAS_HIGHWAY)
+  string(APPEND SHEAF_LINKED_LIBRARIES " hwy_contrib")
+endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/sheafConfig.cmake.in ${PROJECT_BINARY_DIR}/cmake/sheafConfig.cmake
   INSTALL_DESTINATION ${SHEAF_CMAKE_DIR} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/sheafConfigVersion.cmake COMPATIBILITY SameMinorVersion)
