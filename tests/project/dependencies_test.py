@@ -52,6 +52,14 @@ def parts_of(dependency, *links):
     return {part for link in links for part in dependency.get(link, ())}
 
 
+def sbom():
+    """script/sbom as a module."""
+    loader = importlib.machinery.SourceFileLoader("sbom", str(SOURCES / "script/sbom"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("sbom", loader))
+    loader.exec_module(module)
+    return module
+
+
 class Dependencies(unittest.TestCase):
     maxDiff = None
 
@@ -155,6 +163,33 @@ class Dependencies(unittest.TestCase):
             if inside & {"library", "command"}:
                 self.assertIn(dependency["name"], copyrights)
 
+    def test_recipes_name_this_version_and_what_the_library_and_the_command_need(self):
+        version = sbom().version_of((SOURCES / "CMakeLists.txt").read_text())
+        port = json.loads((SOURCES / "packaging/vcpkg/sheaf/vcpkg.json").read_text())
+        spack = (SOURCES / "packaging/spack_repo/sheaf/packages/sheaf/package.py").read_text()
+        conan = (SOURCES / "packaging/conan/conanfile.py").read_text()
+        citation = (SOURCES / "CITATION.cff").read_text()
+        self.assertEqual(port["version"], version)
+        self.assertEqual(re.findall(r'(?m)^    version\("([^"]*)"', spack), [version])
+        self.assertEqual(re.findall(r"(?m)^version: (.*)$", citation), [version])
+        for text in (spack, conan):
+            compile(text, "recipe", "exec")
+
+        entries = port["dependencies"] + [d for f in port["features"].values() for d in f["dependencies"]]
+        names = {"vcpkg": {entry if isinstance(entry, str) else entry["name"] for entry in entries}}
+        names["vcpkg"] -= {"vcpkg-cmake", "vcpkg-cmake-config"}
+        names["spack"] = {re.match(r"[\w-]+", n).group() for n in re.findall(r'depends_on\("([^"]*)"', spack)}
+        names["spack"] -= {"cxx", "cmake"}
+        names["conan"] = set(re.findall(r'self\.requires\("([\w-]+)/', conan))
+        for kind, asked in names.items():
+            listed = {d[kind] for d in DEPENDENCIES if kind in d}
+            self.assertEqual(asked, listed, kind)
+        needed = {"compiled", "static", "dynamic"}
+        for dependency in DEPENDENCIES:
+            if parts_of(dependency, *needed) & {"library", "command"} and "optional" not in dependency:
+                if dependency["name"] != "OpenMP runtime":
+                    self.assertLessEqual({"spack", "vcpkg", "conan"}, set(dependency), dependency["name"])
+
     def test_document_is_up_to_date(self):
         said = subprocess.run([sys.executable, SOURCES / "script/sbom", "--check"], capture_output=True, text=True)
         self.assertEqual((said.returncode, said.stderr), (0, ""))
@@ -170,13 +205,10 @@ class Dependencies(unittest.TestCase):
         self.assertEqual(used, {license["licenseId"] for license in document["hasExtractedLicensingInfos"]})
 
     def test_a_change_is_found(self):
-        loader = importlib.machinery.SourceFileLoader("sbom", str(SOURCES / "script/sbom"))
-        sbom = importlib.util.module_from_spec(importlib.util.spec_from_loader("sbom", loader))
-        loader.exec_module(sbom)
         changed = json.loads(json.dumps(TABLE))
         changed["dependencies"][0]["license"] = "MIT"
-        self.assertNotEqual(sbom.document_of(TABLE, "1.0.0"), sbom.document_of(changed, "1.0.0"))
-        self.assertEqual(sbom.version_of('project(sheaf VERSION 1.0.0)\nset(SHEAF_PRERELEASE "rc1")'), "1.0.0-rc1")
+        self.assertNotEqual(sbom().document_of(TABLE, "1.0.0"), sbom().document_of(changed, "1.0.0"))
+        self.assertEqual(sbom().version_of('project(sheaf VERSION 1.0.0)\nset(SHEAF_PRERELEASE "rc1")'), "1.0.0-rc1")
 
 
 if __name__ == "__main__":
