@@ -17,6 +17,13 @@ consume() {
   "$build/consumer" "$VERSION"
 }
 
+# start_with MPI: `start` becomes what starts two processes of it.
+start_with() {
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
+  start=("mpiexec.$1" -n 2)
+  [ "$1" = mpich ] || start=("mpiexec.$1" --oversubscribe -n 2)
+}
+
 # links_shared PROGRAM: whether it loads libsheaf.so.
 links_shared() { readelf -d "$1" | grep -q 'NEEDED.*libsheaf\.so'; }
 
@@ -99,9 +106,7 @@ case $1 in
     for program in "mpicxx.$1" "mpiexec.$1"; do
       command -v "$program" >/dev/null || { echo "no $program here"; exit 77; }
     done
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
-    start=("mpiexec.$1" -n 2)
-    [ "$1" = mpich ] || start=("mpiexec.$1" --oversubscribe -n 2)
+    start_with "$1"
     for kind in static shared; do
       build=$WORK/$1-$kind
       rm -rf "$build"
@@ -198,6 +203,16 @@ case $1 in
       ! readelf -d "$file" 2>/dev/null | grep -E 'RPATH|RUNPATH' || fail "$file looks for libraries in a folder of the build"
     done < <(find "$root" -type f \( -name '*.so.*' -o -path '*/bin/*' \))
     [ -z "$COMMAND" ] || "$root/usr/bin/sheaf" version | grep -F "$VERSION" || fail "the packaged command is not $VERSION"
+
+    # The command needs no development files to run on processes of an MPI.
+    printf 'dbacdacb%.0s' {1..500} >"$out/letters.bin"
+    for mpi in $MPIS; do
+      [ -n "$COMMAND" ] && command -v "mpiexec.$mpi" >/dev/null || continue
+      start_with "$mpi"
+      cp -r "$out/of/libsheaf-$mpi$SOVERSION/usr/." "$out/of/sheaf/usr"
+      said=$("${start[@]}" "$out/of/sheaf/usr/bin/sheaf" sort "$out/letters.bin" --record-bytes 2 --key 1:1 -o "$out/sorted.bin")
+      [[ $said = *"on 2 processes"* ]] || fail "the packaged command did not run on two processes of $mpi: $said"
+    done
 
     consume packages/consumer -DCMAKE_PREFIX_PATH="$root/usr" -DCONSUMER_COMPONENTS=shared
     if command -v pkg-config >/dev/null; then
