@@ -207,7 +207,7 @@ case $1 in
     # The command needs no development files to run on processes of an MPI.
     printf 'dbacdacb%.0s' {1..500} >"$out/letters.bin"
     for mpi in $MPIS; do
-      [ -n "$COMMAND" ] && command -v "mpiexec.$mpi" >/dev/null || continue
+      if [ -z "$COMMAND" ] || ! command -v "mpiexec.$mpi" >/dev/null; then continue; fi
       start_with "$mpi"
       cp -r "$out/of/libsheaf-$mpi$SOVERSION/usr/." "$out/of/sheaf/usr"
       said=$("${start[@]}" "$out/of/sheaf/usr/bin/sheaf" sort "$out/letters.bin" --record-bytes 2 --key 1:1 -o "$out/sorted.bin")
