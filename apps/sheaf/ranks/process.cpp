@@ -29,10 +29,11 @@ struct launcher {
   const char* also;  ///< what has to be set beside these; null: nothing
 };
 constexpr launcher launchers[] = {
-    {"libsheaf_openmpi.so", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr},
-    {"libsheaf_mpich.so", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS", nullptr},
+    {"libsheaf_openmpi.so." SHEAF_SOVERSION, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr},
+    {"libsheaf_mpich.so." SHEAF_SOVERSION, "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS", nullptr},
     // srun --mpi=pmix, which Open MPI's programs are started by.
-    {"libsheaf_openmpi.so", "SLURM_STEP_NUM_TASKS", "PMIX_RANK", "SLURM_NTASKS_PER_NODE", "PMIX_RANK"},
+    {"libsheaf_openmpi.so." SHEAF_SOVERSION, "SLURM_STEP_NUM_TASKS", "PMIX_RANK", "SLURM_NTASKS_PER_NODE", "PMIX_RANK"},
 };
 
 int number_in(const char* variable) {
