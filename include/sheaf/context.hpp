@@ -32,12 +32,14 @@ enum class work_status : std::uint8_t {
 /// handle, and copies share one state. One thread at a time uses a context; any number of contexts exist side by side.
 ///
 /// A new context reads the environment, where an empty variable counts as not set. SHEAF_VARIANT
-/// ("gather:cuda.direct,scatter:cpu.direct") forces variants, SHEAF_PROFILE names the file of a machine profile, and
-/// SHEAF_THREADS is the number of threads of context::cpu(). If SHEAF_PROFILE is not set, or if its profile is of
-/// another backend, the context takes the profile that store_machine() or `sheaf machine --calibrate` stored for the
-/// device, and else the nearest shipped profile; ignored_profile() says what was left aside.
-/// @throws error(bad_argument) for a bad SHEAF_THREADS, and for a SHEAF_VARIANT that is malformed or names an unknown
-/// primitive or variant, or a primitive twice; error(bad_input) for a bad file of SHEAF_PROFILE.
+/// ("gather:cuda.direct,scatter:cpu.direct") forces variants, SHEAF_PROFILE names the file of a machine profile,
+/// SHEAF_THREADS is the number of threads of context::cpu(), and SHEAF_LEARN=1 makes the context learn (see learn()).
+/// If SHEAF_PROFILE is not set, or if its profile is of another backend, the context takes the profile that
+/// store_machine() or `sheaf machine --calibrate` stored for the device, and else the nearest shipped profile;
+/// ignored_profile() says what was left aside.
+/// @throws error(bad_argument) for a bad SHEAF_THREADS, for a SHEAF_LEARN that is not 0 or 1, and for a SHEAF_VARIANT
+/// that is malformed or names an unknown primitive or variant, or a primitive twice; error(bad_input) for a bad file of
+/// SHEAF_PROFILE.
 ///
 /// Every call on a context may throw, beside what its own comment says: error(bad_argument) if options name an unknown
 /// variant, error(no_variant) if no variant of the backend can run it, error(out_of_memory) if no variant's scratch
@@ -110,6 +112,18 @@ class SHEAF_API context {
   /// prepared movement, does not count. A call that no plan fits throws error(out_of_memory).
   void limit_scratch(std::uint64_t bytes);
   std::uint64_t scratch_limit() const;
+
+  /// Whether the context learns from now on which of two variants is the faster here; false, the default, does not.
+  /// Where the two cheapest plans of a call are predicted to take at least 0.5 ms and lie within a factor of 2, the
+  /// first calls of its shape run by one and the other in turn and are timed: two calls each, not counting the first by
+  /// a variant that takes scratch. Later calls of the shape run by the faster. A shape is the call with its options,
+  /// types and widths, counts and ranges to a factor of 2, and the order of its index list, told or sampled. Of 256
+  /// shapes, the one that was used least recently is forgotten; all are with use(machine), limit_scratch() and learn().
+  /// It holds for gather, scatter, scatter_reduce, sorts and splits on the CPU and on OpenGL, and never where a variant
+  /// is forced. Results have the bits that they have without it, where the call promises bits. Explanations say what
+  /// was learned. Times are this machine's: which variant runs may differ from run to run of a program.
+  void learn(bool wanted);
+  bool learns() const;
 
   /// Blocks until all queued work is done. The context remains usable after a bad index.
   /// @throws error(bad_index) for the first bad index since the last wait, in the order of (call, position);

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -69,6 +70,9 @@ void context::use(const memory_resource& memory) {
 void context::limit_scratch(std::uint64_t bytes) { state().limit_scratch(bytes); }
 std::uint64_t context::scratch_limit() const { return state().scratch_limit(); }
 
+void context::learn(bool wanted) { state().learn(wanted); }
+bool context::learns() const { return state().learns(); }
+
 void context::wait() const {
   state().require_this_process("context::wait");
   state().wait();
@@ -99,25 +103,45 @@ std::vector<std::pair<std::string, std::string>> parse_forced(std::string_view t
   return forced;
 }
 
+bool learns_by_environment() {
+  const char* const text = std::getenv("SHEAF_LEARN");
+  if (text == nullptr || *text == '\0') return false;
+  const std::string_view wanted = text;
+  if (wanted == "0" || wanted == "1") return wanted == "1";
+  throw error(error_code::bad_argument, fmt::format("SHEAF_LEARN: '{}' is not 0 or 1", printable(wanted)));
+}
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 }  // namespace
 
 context_state::context_state(backend_kind kind, std::string device, memory_resource resource)
-    : backend(kind), device_name(std::move(device)), memory(resource) {
+    : backend(kind), device_name(std::move(device)), memory(resource), clock(steady_seconds) {
   chosen_profile chosen = composed().profile_for(kind, device_name);
   profile = std::move(chosen.profile);
   ignored_profile_ = std::move(chosen.ignored);
   if (const char* text = std::getenv("SHEAF_VARIANT")) forced_ = parse_forced(text);
   for (const auto& [primitive, variant] : forced_) composed().require_known_variant(primitive, variant);
+  learns_ = learns_by_environment();
 }
 
 void context_state::use(const machine& new_profile) {
   profile = new_profile;
   plans_.clear();
+  learned_ = nullptr;
 }
 
 void context_state::limit_scratch(std::uint64_t bytes) {
   scratch_limit_ = bytes;
   plans_.clear();
+  learned_ = nullptr;
+}
+
+void context_state::learn(bool wanted) {
+  learns_ = wanted;
+  learned_ = nullptr;
 }
 
 void context_state::throw_if_lost(std::string_view call) const {

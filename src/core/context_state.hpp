@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <utility>
 
 #include <sheaf/machine_profile.hpp>
@@ -10,7 +11,7 @@
 
 namespace sheaf::core {
 
-/// What the planner keeps of its last decision for one primitive; src/plan knows what it is.
+/// What the planner keeps in a context, such as its last decision for one primitive; src/plan knows what it is.
 class plan_memory {
  public:
   virtual ~plan_memory() = default;
@@ -56,6 +57,8 @@ class context_state {
   virtual CUstream_st* stream() const noexcept { return nullptr; }
   /// Whether what is queued goes into a graph and does not run.
   virtual bool is_captured() const { return false; }
+  /// Whether all work is done when a call returns, so that a clock of the host can time the call.
+  virtual bool is_done_on_return() const noexcept { return false; }
 
   /// Numbers the calls of this context; index errors are ordered by it.
   std::uint64_t begin_call() noexcept { return ++calls_; }
@@ -74,11 +77,19 @@ class context_state {
   /// limit_scratch().
   std::unique_ptr<plan_memory>& remembered_plan(const void* key);
 
+  /// What context::learns() says.
+  bool learns() const noexcept { return learns_; }
+  /// Begins to learn, or ends it; what was learned is forgotten.
+  void learn(bool wanted);
+  /// What the planner has learned from timed calls; null at first, and after learn(), use(machine) and limit_scratch().
+  std::unique_ptr<plan_memory>& learned() noexcept { return learned_; }
+
   const backend_kind backend;
   const std::string device_name;  ///< what the device calls itself, whatever profile is in use
   int threads = 1;
   machine profile;
   memory_resource memory;
+  std::function<double()> clock;  ///< seconds, never less than before, by which calls are timed; tests replay others
 
  protected:
   /// What of this context does not reach a child, "CUDA"; empty if a child can go on with it.
@@ -96,6 +107,8 @@ class context_state {
   std::uint64_t scratch_limit_ = ~std::uint64_t{0};
   std::vector<std::pair<std::string, std::string>> forced_;
   std::string ignored_profile_;
+  bool learns_ = false;
+  std::unique_ptr<plan_memory> learned_;
 };
 
 /// Says which variant's work is queued until the end of the scope.

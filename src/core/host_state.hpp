@@ -11,6 +11,7 @@ class host_state : public context_state {
  public:
   void wait() override;
   work_status status() override;
+  bool is_done_on_return() const noexcept override { return true; }
   void copy(void* to, const void* from, std::uint64_t bytes) override;
   void fill(void* to, unsigned char value, std::uint64_t bytes) override;
   void require_reachable(const void* first, std::string_view call, std::string_view what) const override;

@@ -1,14 +1,9 @@
 #pragma once
 
-#include "plan/correction.hpp"
+#include "plan/cheapest.hpp"
+#include "plan/learning.hpp"
 
 namespace sheaf::plan {
-
-template <class Variant>
-struct choice {
-  const Variant* variant = nullptr;
-  planned plan;
-};
 
 // Errors and explanations of choose(); their texts are in choose.cpp.
 struct rejection {
@@ -30,21 +25,6 @@ void explain_losers(explanation& why, bool forced);
 /// @throws error(out_of_memory), naming the call, where the context's limit or its memory is less
 core::scratch take_scratch(const context& ctx, std::string_view call, std::string_view variant, std::uint64_t bytes);
 
-/// The name of the variant that must run: the caller's, else the environment's, else empty.
-inline std::string_view forced_name(std::string_view primitive, std::string_view asked,
-                                    const core::context_state* state) {
-  return asked.empty() && state != nullptr ? state->forced_variant(primitive) : asked;
-}
-
-/// The scope of a call of this context.
-inline scope scope_of(const context& ctx) { return {ctx.profile(), ctx.state().scratch_limit(), &ctx.state()}; }
-
-/// What is left of a scope's memory for a call inside a plan that takes `scratch_bytes` of its own.
-inline scope inner_scope(const scope& outer, std::uint64_t scratch_bytes) noexcept {
-  const std::uint64_t limit = outer.scratch_limit;
-  return {outer.machine, limit == no_scratch_limit ? limit : limit - std::min(limit, scratch_bytes), outer.context};
-}
-
 /// The last choice that a context made for a primitive. Consecutive calls with one problem then plan once: planning
 /// takes some 100 ns, where a call on a GPU with little to do takes 8 us.
 template <class Problem, class Buffers>
@@ -52,32 +32,6 @@ struct remembered_choice final : core::plan_memory {
   Problem problem;
   choice<variant<Problem, Buffers>> chosen;
 };
-
-/// The cheapest variant for this backend that can run the problem within the scope, or the forced one; none if there is
-/// none. For calls inside a plan, and for the machine of another day.
-template <class Problem, class Buffers>
-choice<variant<Problem, Buffers>> cheapest(std::span<const variant<Problem, Buffers>> list, const Problem& problem,
-                                           backend_kind backend, const scope& in, std::string_view forced = {}) {
-  choice<variant<Problem, Buffers>> best;
-  for (const auto& candidate : list) {
-    if (!candidate.works_on(backend) || (!forced.empty() && candidate.name != forced)) continue;
-    planned plan = corrected_plan(candidate, problem, in);
-    if (!plan.applicable() || plan.scratch_bytes > in.scratch_limit || (forced.empty() && plan.by_name_only)) continue;
-    if (best.variant == nullptr || plan.seconds < best.plan.seconds) best = {&candidate, std::move(plan)};
-  }
-  return best;
-}
-
-/// The cheapest variant, as above; if none keeps to the scope's scratch, the one that is cheapest with more. A plan
-/// with such a call inside asks for more than its scope has, so that the caller can say how much is missing.
-template <class Problem, class Buffers>
-choice<variant<Problem, Buffers>> cheapest_of_any_scratch(std::span<const variant<Problem, Buffers>> list,
-                                                          const Problem& problem, backend_kind backend, const scope& in,
-                                                          std::string_view forced = {}) {
-  choice<variant<Problem, Buffers>> best = cheapest(list, problem, backend, in, forced);
-  if (best.variant != nullptr) return best;
-  return cheapest(list, problem, backend, scope(in.machine, no_scratch_limit, in.context), forced);
-}
 
 /// Throws why no variant can run the problem.
 template <class Problem, class Buffers>
@@ -132,35 +86,39 @@ choice<variant<Problem, Buffers>> choose(std::string_view primitive, std::span<c
   return best;
 }
 
-/// Chooses, takes all scratch of the call, and only then runs. Where the context's memory cannot give the scratch, the
-/// next cheapest plan that needs less is taken. Returns what ran.
+/// Chooses, takes all scratch of the call, and only then runs. A context that learns may take another variant than the
+/// cheapest. Where the context's memory cannot give the scratch, the next cheapest plan that needs less is taken.
+/// Returns what ran.
 /// @throws what choose() throws, and error(out_of_memory) if no plan is left.
 template <class Problem, class Buffers>
 choice<variant<Problem, Buffers>> execute(std::string_view primitive, std::span<const variant<Problem, Buffers>> list,
                                           const Problem& problem, const context& ctx, std::string_view asked,
                                           const Buffers& buffers) {
   choice<variant<Problem, Buffers>> taken = choose(primitive, list, problem, ctx, asked);
+  const std::string_view forced = forced_name(primitive, asked, &ctx.state());
+  timed_call timed = learn(list, problem, ctx, forced, buffers, taken);
   core::scratch scratch(ctx.state(), taken.plan.scratch_bytes);
   while (!scratch.is_taken()) {
+    timed.lacks_scratch();
     scope smaller = scope_of(ctx);
     smaller.scratch_limit = taken.plan.scratch_bytes - 1;
-    const std::string_view forced = forced_name(primitive, asked, &ctx.state());
     choice<variant<Problem, Buffers>> next = cheapest(list, problem, ctx.backend(), smaller, forced);
     if (next.variant == nullptr) scratch.throw_not_taken(primitive);
     taken = std::move(next);
     scratch = core::scratch(ctx.state(), taken.plan.scratch_bytes);
   }
   taken.variant->run(ctx, problem, taken.plan, buffers, scratch.data());
+  timed.end(taken.plan);
   return taken;
 }
 
-/// The estimate of every variant for this backend, and which one choose() would take.
+/// The estimate of every variant for this backend, and which one the next call would take.
 template <class Problem, class Buffers>
 explanation explain(std::string_view primitive, std::span<const variant<Problem, Buffers>> list, const Problem& problem,
                     const context& ctx, std::string_view asked) {
   const std::string_view forced = forced_name(primitive, asked, &ctx.state());
   const scope in = scope_of(ctx);
-  explanation why{std::string(primitive), ctx.profile().name, {}};
+  explanation why{std::string(primitive), ctx.profile().name, {}, {}};
   std::size_t best = list.size();  // index in why.variants
   for (const auto& candidate : list) {
     if (!candidate.works_on(ctx.backend())) continue;
@@ -171,6 +129,7 @@ explanation explain(std::string_view primitive, std::span<const variant<Problem,
     if (may_run && (best == list.size() || plan.seconds < why.variants[best].seconds)) best = why.variants.size() - 1;
   }
   if (best < why.variants.size()) why.variants[best].chosen = true;
+  explain_learned(list, problem, ctx, forced, why);
   explain_losers(why, !forced.empty());
   return why;
 }

@@ -72,9 +72,9 @@ std::vector<std::uint64_t> sample_runs(std::uint64_t list_entries, list_sample s
   const std::uint64_t entries = run_entries(list_entries, size);
   if (list_entries <= entries) return {0};
   constexpr std::uint64_t least_runs = 2;
-  const std::uint64_t runs = size == list_sample::small
-                                 ? least_runs
-                                 : std::clamp<std::uint64_t>(list_entries / entries_a_run, least_runs, most_runs);
+  const std::uint64_t runs = size == list_sample::large
+                                 ? std::clamp<std::uint64_t>(list_entries / entries_a_run, least_runs, most_runs)
+                                 : least_runs;
   std::vector<std::uint64_t> begins(runs);
   const std::uint64_t last = list_entries - entries;
   for (std::uint64_t r = 0; r < runs; ++r) begins[r] = last / (runs - 1) * r;

@@ -2,6 +2,7 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/movement/prepare.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
@@ -63,6 +64,11 @@ movement describe_movement(const context& ctx, const_records sequential, index_s
           .index = index.type,
           .pattern = pattern,
           .bounds = checking};
+}
+
+access_pattern::kind sampled_order(const context& ctx, const movement& p, index_span index) {
+  if (p.pattern != access_pattern::unknown()) return access_pattern::kind::unknown;
+  return order_of_list(ctx, index, p.indexed_count, plan::list_sample::quick).shape;
 }
 
 std::span<const gather_variant> gather_variants() { return list_of<gather_variant>(); }

@@ -20,6 +20,13 @@ struct gather_buffers {
   records out;
 };
 
+inline std::optional<gather_problem> learned_shape(const gather_problem& p) noexcept {
+  return gather_problem{shape_of_movement(p)};
+}
+inline access_pattern::kind sampled_order(const context& ctx, const gather_problem& p, const gather_buffers& b) {
+  return sampled_order(ctx, p, b.index);
+}
+
 using gather_variant = plan::variant<gather_problem, gather_buffers>;
 
 /// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+
 #include <sheaf/records.hpp>
 
 #include "plan/correction.hpp"
@@ -34,6 +36,16 @@ struct movement {
 inline plan::measured_place place_of_movement(std::string_view primitive, const movement& p) noexcept {
   return {primitive, p.pattern.shape, p.record_bytes, p.count, p.indexed_count};
 }
+
+/// The movement that stands for all of its shape, of which a context learns (plan/learning.hpp).
+inline movement shape_of_movement(movement p) noexcept {
+  p.count = std::bit_floor(p.count);
+  p.indexed_count = std::bit_floor(p.indexed_count);
+  p.pattern.parameter = std::bit_floor(p.pattern.parameter);
+  return p;
+}
+/// The order that a quick sample of the list finds; unknown where the caller has told it.
+access_pattern::kind sampled_order(const context& ctx, const movement& p, index_span index);
 
 /// Throws bad_argument, naming the call, unless the three views fit together, do not overlap and ctx can reach them.
 /// `writes_sequential` says which side the call writes: true for a gather, false for a scatter.

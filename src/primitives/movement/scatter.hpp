@@ -24,6 +24,14 @@ struct scatter_buffers {
   records out;
 };
 
+/// With duplicates::any the caller leaves open which writer wins.
+inline std::optional<scatter_problem> learned_shape(const scatter_problem& p) noexcept {
+  return scatter_problem{shape_of_movement(p), p.duplicates};
+}
+inline access_pattern::kind sampled_order(const context& ctx, const scatter_problem& p, const scatter_buffers& b) {
+  return sampled_order(ctx, p, b.index);
+}
+
 using scatter_variant = plan::variant<scatter_problem, scatter_buffers>;
 
 /// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.

@@ -32,6 +32,17 @@ struct scatter_reduce_buffers {
   values out;
 };
 
+/// The deterministic order of the CPU is that of the positions, so that all its variants give the same bits.
+inline std::optional<scatter_reduce_problem> learned_shape(const scatter_reduce_problem& p) noexcept {
+  const bool is_free = !p.order_matters() || p.order == reduction_order::unordered;
+  if (!is_free && p.backend != backend_kind::cpu) return std::nullopt;
+  return scatter_reduce_problem{shape_of_movement(p), p.type, p.op, p.order};
+}
+inline access_pattern::kind sampled_order(const context& ctx, const scatter_reduce_problem& p,
+                                          const scatter_reduce_buffers& b) {
+  return sampled_order(ctx, p, b.index);
+}
+
 using scatter_reduce_variant = plan::variant<scatter_reduce_problem, scatter_reduce_buffers>;
 
 /// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.

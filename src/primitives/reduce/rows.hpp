@@ -60,6 +60,19 @@ struct scatter_reduce_rows_buffers {
 /// Counts for these buffers. Those without values are not written wherever their data points.
 inline values counts_of_buffers(values counts) noexcept { return counts.count == 0 ? values() : counts; }
 
+/// The deterministic variants of the CPU keep one tree (see rows_per_piece).
+inline std::optional<scatter_reduce_rows_problem> learned_shape(const scatter_reduce_rows_problem& p) noexcept {
+  const bool is_free = !p.order_matters() || p.order == reduction_order::unordered;
+  if (!is_free && p.backend != backend_kind::cpu) return std::nullopt;
+  scatter_reduce_rows_problem shape = p;
+  static_cast<movement&>(shape) = shape_of_movement(p);
+  return shape;
+}
+inline access_pattern::kind sampled_order(const context& ctx, const scatter_reduce_rows_problem& p,
+                                          const scatter_reduce_rows_buffers& b) {
+  return sampled_order(ctx, p, b.index);
+}
+
 using scatter_reduce_rows_variant = plan::variant<scatter_reduce_rows_problem, scatter_reduce_rows_buffers>;
 
 /// All variants of this build, in the order of composition/tables.cpp and of each backend's variants.cpp.

@@ -46,6 +46,12 @@ inline plan::measured_place place_of(const sort_problem& p) noexcept {
   return {name_of(p), access_pattern::kind::unknown, row_bytes, p.count, p.key.bits};
 }
 
+/// Sorts are stable, so that all variants give the same bits.
+inline std::optional<sort_problem> learned_shape(sort_problem p) noexcept {
+  p.count = std::bit_floor(p.count);
+  return p;
+}
+
 struct sort_buffers {
   const_records in{};
   records out{};  ///< rows in order, if they are wanted

@@ -53,6 +53,13 @@ inline plan::measured_place place_of(const split_problem& p) noexcept {
   return {name_of(p.product, p.stable), access_pattern::kind::unknown, p.record_bytes, p.count, range};
 }
 
+/// Stable splits have the same bits by all variants; of others the caller leaves the order within a category open.
+inline std::optional<split_problem> learned_shape(split_problem p) noexcept {
+  p.count = std::bit_floor(p.count);
+  p.categories = std::bit_floor(p.categories);
+  return p;
+}
+
 /// How a bad index of this primitive is reported.
 inline constexpr core::index_wording category_wording{"split", "category", "the", "categories"};
 
