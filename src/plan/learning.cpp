@@ -53,10 +53,10 @@ void timed_call::end(const planned& plan) {
 
 namespace {
 
-std::string words_of(const variant_estimate& faster, const variant_estimate& slower) {
-  if (slower.timed_calls == 0) return fmt::format("there was no memory for {}", slower.variant);
-  return fmt::format("{} took {:.2f}x the time of {}", slower.variant, slower.timed_seconds / faster.timed_seconds,
-                     faster.variant);
+/// "took 1.67x the time of cpu.bucketed"
+std::string comparison(const variant_estimate& slower, const variant_estimate& faster) {
+  if (slower.timed_calls == 0) return "had no memory for its scratch";
+  return fmt::format("took {:.2f}x the time of {}", slower.timed_seconds / faster.timed_seconds, faster.variant);
 }
 
 }  // namespace
@@ -80,13 +80,12 @@ void tell_learned(explanation& why, std::string_view second_name, const timed_va
   taken.chosen = true;
   const std::uint64_t calls = first.timed_calls + second.timed_calls;
   if (verdict.is_timed) {
-    why.learned = fmt::format("{} timed calls so far; the next one takes {}", calls, taken.variant);
+    why.learned = fmt::format("timed calls so far: {}; the next one takes {}", calls, taken.variant);
     other.reason = fmt::format("{} is timed next", taken.variant);
     return;
   }
-  const std::string words = words_of(taken, other);
-  why.learned = fmt::format("chosen by {} timed calls: {}", calls, words);
-  other.reason = words;
+  other.reason = comparison(other, taken);
+  why.learned = fmt::format("chosen by {} timed calls: {} {}", calls, other.variant, other.reason);
 }
 
 }  // namespace sheaf::plan

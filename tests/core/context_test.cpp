@@ -304,6 +304,24 @@ TEST(Context, ManyWorkSideBySide) {
   EXPECT_EQ(wrong, (std::array<std::uint64_t, 6>{}));
 }
 
+TEST(Context, LearnsIfItIsAskedTo) {
+  for (const auto& [text, learns] : {std::pair{"1", true}, {"0", false}, {"", false}}) {
+    const scoped_environment wanted("SHEAF_LEARN", text);
+    EXPECT_EQ(context::cpu(1).learns(), learns) << text;
+  }
+  for (const char* text : {"2", "yes", "01", " 1"}) {
+    const scoped_environment wanted("SHEAF_LEARN", text);
+    expect_error(error_code::bad_argument, fmt::format("SHEAF_LEARN: '{}' is not 0 or 1", text),
+                 [] { context::cpu(1); });
+  }
+  context ctx = context::cpu(1);
+  const context copy = ctx;
+  for (const bool wanted : {true, false}) {
+    ctx.learn(wanted);
+    EXPECT_EQ(copy.learns(), wanted) << "copies share one state";
+  }
+}
+
 TEST(Context, ReadsTheEnvironmentOnlyWhenItIsMade) {
   const context before = context::cpu(1);
   const scoped_environment forced("SHEAF_VARIANT", "gather:reference.serial");
