@@ -87,6 +87,15 @@ void common_options::add_runs_to(CLI::App& subcommand, const std::string& text) 
   add_number(subcommand, "--runs", 1, most_runs, runs, text);
 }
 
+void common_options::add_learn_to(CLI::App& subcommand) {
+  subcommand
+      .add_flag("--learn", learns,
+                "Time the first runs on the CPU by the two cheapest variants, where these are close, and go on by the "
+                "faster")
+      ->needs(subcommand.get_option("--runs"))
+      ->excludes(subcommand.get_option("--variant"));
+}
+
 void common_options::add_context_to(CLI::App& subcommand) {
   subcommand.add_option("--backend", backend, "Where the work runs; auto takes a GPU if there is one")
       ->check(CLI::IsMember(backend_names()))
@@ -202,6 +211,7 @@ context common_options::make_context(backend_kind kind) const {
   context ctx = context::on(kind, threads);
   if (memory_limit) io::limit_memory(*memory_limit);
   limit_scratch(ctx);
+  if (learns) ctx.learn(true);
   return ctx;
 }
 

@@ -59,6 +59,7 @@ struct common_options {
   bool verbose = false;                       ///< say on stderr which variants there were, and which one ran
   std::string variant_name;                   ///< the variant to force; empty: the planner's choice
   std::uint64_t runs = 0;                     ///< how often the work is done and timed; 0: once, and nobody asked
+  bool learns = false;                        ///< choose between close plans by the times of the first runs
   std::optional<std::uint64_t> memory_limit;  ///< bytes that scratch and buffers may take together
   /// The subcommand says itself which profiles are used and which are not.
   bool shows_profile = false;
@@ -74,6 +75,8 @@ struct common_options {
   void add_variant_to(CLI::App& subcommand, std::string_view primitive);
   /// --runs. @param text  what is done so many times
   void add_runs_to(CLI::App& subcommand, const std::string& text = "Do the work this many times, and report the times");
+  /// --learn, behind --runs and --variant, for subcommands whose calls contexts learn of (context::learn).
+  void add_learn_to(CLI::App& subcommand);
   /// --backend and --threads, for subcommands that make contexts.
   void add_context_to(CLI::App& subcommand);
   /// --devices, for subcommands that divide their work between GPUs.

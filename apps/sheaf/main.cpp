@@ -317,6 +317,7 @@ constexpr const char* footer =
     "  SHEAF_THREADS   threads of the CPU, where --threads is not given\n"
     "  SHEAF_PROFILE   a machine profile to predict from\n"
     "  SHEAF_VARIANT   variants to run by, as gather:cpu.direct\n"
+    "  SHEAF_LEARN     1: as --learn, of every command\n"
     "  TMPDIR          the folder of temporary files, where --temporary is not given; else /tmp\n"
     "  XDG_CACHE_HOME  the folder with measured profiles in sheaf; ~/.cache unless set\n\n"
     "Example: what this machine would do with a gather of a million records of 16 bytes\n"

@@ -33,6 +33,8 @@ void make_contexts() {
 
   best.limit_scratch(64 << 20);  // no call takes more than 64 MiB of scratch
   best.use(best.profile());      // plans by this profile from now on
+  best.learn(true);              // times the first calls of a shape where two plans are close
+  if (best.learns()) std::printf("explanations say what was learned\n");
   if (best.scratch_limit() > 0 && best.status() != sheaf::work_status::failed) best.wait();
   //! [context]
   expect(host.threads() == 2);

@@ -31,6 +31,10 @@ void gather_by_index(const sheaf::context& ctx) {
   }
   //! [explanation]
   expect(plan.choice() != nullptr);
+  sheaf::context learning = sheaf::context::cpu();
+  learning.learn(true);
+  for (int step = 0; step < 20; ++step) sheaf::gather(learning, table, index, out);
+  std::printf("%s\n", sheaf::explain_gather(learning, table, index, out).learned.c_str());
 }
 
 void scatter_by_index(const sheaf::context& ctx) {

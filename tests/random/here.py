@@ -33,7 +33,7 @@ CALLS = {
 }
 
 # What a user's shell may have set, and would change what is tested.
-OURS = ("SHEAF_VARIANT", "SHEAF_PROFILE", "SHEAF_THREADS", "OMP_NUM_THREADS", "XDG_CACHE_HOME")
+OURS = ("SHEAF_VARIANT", "SHEAF_PROFILE", "SHEAF_THREADS", "SHEAF_LEARN", "OMP_NUM_THREADS", "XDG_CACHE_HOME")
 
 
 class Machine:

@@ -7,6 +7,7 @@ import random
 BACKENDS = {"cpu": 10, "reference": 6, "auto": 3, "opengl": 1, "cuda": 5}
 
 REPEATED = {"gather", "scatter", "reduce", "split", "multi-split", "rank", "scan", "spmm"}  # which have --runs
+LEARNING = {"gather", "scatter", "reduce"}  # which have --learn, as sort has
 
 
 class Trial:
@@ -150,6 +151,9 @@ class Case:
         """Makes the call take one of its variants, whether it is the cheapest or not, and maybe several times."""
         if trial.subcommand in REPEATED and self.chance(0.1):
             trial.options["--runs"] = self.pick([1, 2, 5])
+            if trial.subcommand in LEARNING and self.chance(0.5):
+                trial.options["--learn"] = None
+                return  # a named variant excludes it
         names = self.machine.variants(call, trial.options.get("--backend", "auto"))
         if not names or trial.exits != {0} or "--memory" in trial.options or not self.chance(0.4):
             return

@@ -38,7 +38,7 @@ constexpr topic_names of_options[] = {
     {topic_output,
      " --output --output-type --offsets --sources --index --matches --payload --history --dual --report --save "},
     {topic_place, " --backend --threads --devices --memory --temporary --variant --profiles "},
-    {topic_report, " --runs --verify --check --json --quiet --verbose --help --version "},
+    {topic_report, " --runs --learn --verify --check --json --quiet --verbose --help --version "},
 };
 
 std::string_view topic_in(std::span<const topic_names> all, std::string_view name, std::string_view otherwise) {

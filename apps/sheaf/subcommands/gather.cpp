@@ -83,7 +83,8 @@ void run(const movement_options& command) {
     }
   }
   out.commit();
-  print_report(command.common, command.output, ctx, planned.plan, indices.count, rows.record_bytes, times);
+  const explanation plan = ctx.learns() ? plan_of(command, ctx, rows, indices).plan : planned.plan;
+  print_report(command.common, command.output, ctx, plan, indices.count, rows.record_bytes, times);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ void movement_options::add_to(CLI::App& subcommand, const std::string& sequentia
               "clustered:RECORDS, strided:STEP, skewed, repeated:RECORDS");
   common.add_variant_to(subcommand, subcommand.get_name());
   common.add_runs_to(subcommand);
+  common.add_learn_to(subcommand);
   common.add_to(subcommand, common_options::by_reference);
   common_options::add_temporary_to(subcommand);
   common.add_plan_to(subcommand);
@@ -242,11 +243,12 @@ void print_report(const common_options& common, const std::string& output, const
                    {"output", output}});
     report.update(more);
     add_runs(report, common, times);
+    if (!plan.learned.empty()) report["learned"] = plan.learned;
     return print_json(std::move(report));
   }
-  fmt::print("{}: {} records of {} bytes with {} in {}, {}{}; predicted {}{}\n", plan.primitive, count, record_bytes,
+  fmt::print("{}: {} records of {} bytes with {} in {}, {}{}; predicted {}{}{}\n", plan.primitive, count, record_bytes,
              chosen_variant(plan), seconds_text(seconds), rate_text(rate), runs_text(common, times),
-             seconds_text(predicted), common.verify ? "; verified" : "");
+             seconds_text(predicted), learned_text(plan), common.verify ? "; verified" : "");
 }
 
 }  // namespace sheaf::cli

@@ -29,6 +29,8 @@ double predicted_run_seconds(const explanation& plan) {
   return plan.choice()->seconds;
 }
 
+std::string learned_text(const explanation& plan) { return plan.learned.empty() ? "" : "; " + plan.learned; }
+
 namespace {
 
 bool cannot_run(const explanation& plan) { return plan.choice() == nullptr && !plan.variants.empty(); }
@@ -131,6 +133,7 @@ nlohmann::json call_json(const planned_call& call) {
   nlohmann::json document = {{"primitive", call.words.primitive},
                              {"choice", choice != nullptr ? nlohmann::json(choice->variant) : nlohmann::json()},
                              {"variants", std::move(variants)}};
+  if (!call.plan.learned.empty()) document["learned"] = call.plan.learned;
   add_facts(document, call.words.facts);
   return document;
 }
@@ -241,6 +244,7 @@ void print_variants(const planned_call& call) {
     fmt::print("\n");
   }
   if (call.plan.choice() == nullptr) fmt::print("no variant can run this\n");
+  if (!call.plan.learned.empty()) fmt::print("learned: {}\n", call.plan.learned);
 }
 
 void print_headline(const planned_call& call) {

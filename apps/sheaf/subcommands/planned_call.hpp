@@ -40,6 +40,9 @@ double predicted_seconds(const explanation& plan);
 /// Of the plan of a preparation: the seconds of one run, not those of the preparation and of all runs.
 double predicted_run_seconds(const explanation& plan);
 
+/// What a context that learns knows of a call, behind a semicolon; nothing where it knows nothing.
+std::string learned_text(const explanation& plan);
+
 /// All that a subcommand would do.
 struct planned_work {
   std::string subcommand;

@@ -157,7 +157,8 @@ void run(const reduce_command& command) {
                                           command.op));
   }
   out.commit();
-  print_report(command.common, command.output, ctx, planned.plan, indices.count, planned_in.record_bytes, times);
+  const explanation plan = ctx.learns() ? plan_of(command, ctx, from, indices, count).plan : planned.plan;
+  print_report(command.common, command.output, ctx, plan, indices.count, planned_in.record_bytes, times);
 }
 
 }  // namespace
@@ -177,6 +178,7 @@ void add_reduce(CLI::App& app) {
               "clustered:ROWS, strided:STEP, skewed, repeated:ROWS");
   options->common.add_variant_to(*subcommand, primitives::scatter_reduce_rows_call);
   options->common.add_runs_to(*subcommand);
+  options->common.add_learn_to(*subcommand);
   options->common.add_to(*subcommand, "Check the answer against the serial reference, within what rounding allows");
   common_options::add_temporary_to(*subcommand);
   options->common.add_plan_to(*subcommand);

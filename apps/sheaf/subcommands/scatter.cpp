@@ -124,7 +124,8 @@ void run(const scatter_command& command) {
     }
   }
   out.commit();
-  print_report(command.common, command.output, ctx, planned.plan, indices.count, rows.record_bytes, times);
+  const explanation plan = ctx.learns() ? plan_of(command, ctx, rows, indices, count).plan : planned.plan;
+  print_report(command.common, command.output, ctx, plan, indices.count, rows.record_bytes, times);
 }
 
 }  // namespace

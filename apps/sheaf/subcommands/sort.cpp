@@ -134,13 +134,14 @@ void print_sorted(const sort_command& command, const sort_job& job, const sort_r
                                {"verified", command.common.verify},
                                {"output", command.output}};
     add_runs(document, command.common, report.times);
+    if (!report.plan.learned.empty()) document["learned"] = report.plan.learned;
     return print_json(std::move(document));
   }
-  fmt::print("sort: {} records of {} bytes with {} in {}, {}{}; {}{}\n", job.rows.count, job.rows.record_bytes, variant,
-             seconds_text(report.times.least), rate_text(rate), runs_text(command.common, report.times),
+  fmt::print("sort: {} records of {} bytes with {} in {}, {}{}; {}{}{}\n", job.rows.count, job.rows.record_bytes,
+             variant, seconds_text(report.times.least), rate_text(rate), runs_text(command.common, report.times),
              in_memory ? fmt::format("predicted {}", seconds_text(predicted))
                        : fmt::format("{} sorted runs, merged {}", report.sorted_runs, levels_text(report.merge_levels)),
-             command.common.verify ? "; verified" : "");
+             learned_text(report.plan), command.common.verify ? "; verified" : "");
 }
 
 // A deflated array goes to memory if most of that is left for the sort, else to a file beside the output, or where
@@ -239,6 +240,7 @@ void add_sort(CLI::App& app) {
       "sorted run by run, on a disk; half of what is free to this process unless given");
   command->common.add_variant_to(*subcommand, "sort_records");
   command->common.add_runs_to(*subcommand, "Sort this many times, in memory, and report the times");
+  command->common.add_learn_to(*subcommand);
   command->common.add_context_to(*subcommand);
   command->common.add_devices_to(*subcommand);
   command->common.add_verify_to(

@@ -92,6 +92,7 @@ sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation 
   if (!job.index) jobs::restore(out.rows().data, count, rows.record_bytes, job.order.changes);
   require_sorted(job, jobs::source_of(rows), jobs::source_of(const_records(out.rows())), left_bytes);
   out.commit();
+  if (ctx.learns()) plan = explain(ctx, job, rows_of_plan(job, true), options);
   return {ctx.backend(), ctx.state().device_name, ctx.threads(), std::move(plan), 1, 0, times};
 }
 
