@@ -13,7 +13,7 @@ void timed_variant::add(double seconds, const planned& plan) noexcept {
   ratio = std::min(ratio, seconds / plan.seconds);
 }
 
-void timed_shapes::append(std::unique_ptr<timed_shape> shape) {
+void timed_shapes::append(std::shared_ptr<timed_shape> shape) {
   if (shapes_.size() == most_shapes) shapes_.erase(shapes_.begin());
   shapes_.push_back(std::move(shape));
 }
@@ -38,8 +38,8 @@ learned_verdict judge(const timed_variant& first, double first_predicted, const 
   return {.is_second = is_second, .is_timed = true};
 }
 
-timed_call::timed_call(core::context_state& state, timed_variant& variant)
-    : state_(&state), variant_(&variant), begin_(state.clock()) {}
+timed_call::timed_call(core::context_state& state, std::shared_ptr<timed_variant> variant)
+    : state_(&state), variant_(std::move(variant)), begin_(state.clock()) {}
 
 void timed_call::lacks_scratch() noexcept {
   if (variant_ != nullptr) *variant_ = {.lacked_scratch = true};

@@ -73,15 +73,16 @@ class timed_shapes final : public core::plan_memory {
 
   /// The shape's, made if there is none; the shape counts as used.
   template <class Problem>
-  timed_shape& of(const void* list, const Problem& shape, access_pattern::kind order, std::size_t variants) {
+  std::shared_ptr<timed_shape> of(const void* list, const Problem& shape, access_pattern::kind order,
+                                  std::size_t variants) {
     const auto found = std::ranges::find_if(
         shapes_, [&](const auto& known) { return is_same<Problem>(*known, list, shape) && known->order() == order; });
     if (found != shapes_.end()) {
       std::rotate(found, found + 1, shapes_.end());
     } else {
-      append(std::make_unique<shape_of<Problem>>(list, shape, order, variants));
+      append(std::make_shared<shape_of<Problem>>(list, shape, order, variants));
     }
-    return *shapes_.back();
+    return shapes_.back();
   }
   /// The last one that was used of this shape, whatever the order of its list; null if there is none.
   template <class Problem>
@@ -103,9 +104,9 @@ class timed_shapes final : public core::plan_memory {
   static bool is_same(const timed_shape& known, const void* list, const Problem& shape) {
     return known.is_of(list) && static_cast<const shape_of<Problem>&>(known).problem == shape;
   }
-  void append(std::unique_ptr<timed_shape> shape);
+  void append(std::shared_ptr<timed_shape> shape);
 
-  std::vector<std::unique_ptr<timed_shape>> shapes_;  ///< the one used last at the end
+  std::vector<std::shared_ptr<timed_shape>> shapes_;  ///< the one used last at the end
 };
 
 /// Whether calls of this context are timed now. Those inside another call are a part of its time; captured ones do not
@@ -122,12 +123,13 @@ struct learned_verdict {
 learned_verdict judge(const timed_variant& first, double first_predicted, const timed_variant& second,
                       double second_predicted) noexcept;
 
-/// A call under way whose time is wanted, or is not.
+/// A call under way whose time is wanted, or is not. It keeps the variant's times, because the caller's memory resource
+/// is asked for scratch meanwhile, and might make calls.
 class timed_call {
  public:
   timed_call() = default;
   /// The time begins.
-  timed_call(core::context_state& state, timed_variant& variant);
+  timed_call(core::context_state& state, std::shared_ptr<timed_variant> variant);
 
   /// The plan's scratch is not to be had: another plan runs, and this one loses.
   void lacks_scratch() noexcept;
@@ -136,7 +138,7 @@ class timed_call {
 
  private:
   core::context_state* state_ = nullptr;
-  timed_variant* variant_ = nullptr;
+  std::shared_ptr<timed_variant> variant_;
   double begin_ = 0;
 };
 
@@ -162,13 +164,12 @@ timed_call learn(std::span<const variant<Problem, Buffers>> list, const Problem&
     auto rival = close_rival(list, problem, ctx, taken);
     if (rival.variant == nullptr) return {};
     const auto number_of = [&](const auto& c) { return static_cast<std::size_t>(c.variant - list.data()); };
-    timed_shape& times =
-        learned_by(ctx.state()).of(list.data(), *shape, order_for_learning(ctx, problem, buffers), list.size());
-    timed_variant& first = times.at(number_of(taken));
-    timed_variant& second = times.at(number_of(rival));
-    const learned_verdict verdict = judge(first, taken.plan.seconds, second, rival.plan.seconds);
+    const access_pattern::kind order = order_for_learning(ctx, problem, buffers);
+    const auto times = learned_by(ctx.state()).of(list.data(), *shape, order, list.size());
+    const learned_verdict verdict =
+        judge(times->at(number_of(taken)), taken.plan.seconds, times->at(number_of(rival)), rival.plan.seconds);
     if (verdict.is_second) taken = std::move(rival);
-    if (verdict.is_timed) return {ctx.state(), verdict.is_second ? second : first};
+    if (verdict.is_timed) return {ctx.state(), {times, &times->at(number_of(taken))}};
   }
   return {};
 }
