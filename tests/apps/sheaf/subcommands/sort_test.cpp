@@ -265,6 +265,21 @@ TEST_F(CliSort, RunsChangeNothingButTheTimes) {
                  "sheaf sort: --runs is for sorts in memory, and raw.bin does not fit into 1 MiB of it");
 }
 
+// Which variant runs may change from run to run, and the result does not.
+TEST_F(CliSort, LearningChangesNothingButTheTimes) {
+  folder.write("raw.bin", random_bytes(4'000'000, 256, 3));
+  for (const std::string kind : {"", " --index gather"}) {
+    const std::string sort = "sort raw.bin --record-bytes 8" + kind + " --backend cpu --quiet --verify -o ";
+    expect_success(sort + "once.bin");
+    expect_success(sort + "often.bin --runs 8 --learn");
+    EXPECT_EQ(folder.read("often.bin"), folder.read("once.bin"));
+  }
+  const std::string try_help = "\nTry: sheaf sort --help";
+  expect_failure("sort in.npy -o out.npy --learn", 2, "sheaf sort: --learn requires --runs" + try_help);
+  expect_failure("sort in.npy -o out.npy --runs 3 --learn --variant cpu.lsd", 2,
+                 "sheaf sort: --variant excludes --learn" + try_help);
+}
+
 TEST_F(CliSort, ReportsAreOneDocument) {
   const program_result result = run_sheaf(folder, "sort in.npy -o out.npy --json --verify --memory 1G --backend cpu");
   ASSERT_EQ(result.code, 0) << result.err;
