@@ -259,7 +259,8 @@ context context_of_rank(int threads, std::exception_ptr& failure) {
   } catch (...) {
     failure = std::current_exception();
   }
-  for (const char* const variable : {"SHEAF_THREADS", "SHEAF_PROFILE", "SHEAF_VARIANT", "SHEAF_LEARN"}) unsetenv(variable);
+  for (const char* const variable : {"SHEAF_THREADS", "SHEAF_PROFILE", "SHEAF_VARIANT", "SHEAF_LEARN"})
+    unsetenv(variable);
   return context::cpu(1);
 }
 
