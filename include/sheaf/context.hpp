@@ -116,12 +116,13 @@ class SHEAF_API context {
   /// Whether the context learns from now on which of two variants is the faster here; false, the default, does not.
   /// Where the two cheapest plans of a call are predicted to take at least 0.5 ms and lie within a factor of 2, the
   /// first calls of its shape run by one and the other in turn and are timed: two calls each, not counting the first by
-  /// a variant that takes scratch. Later calls of the shape run by the faster. A shape is the call with its options,
-  /// types and widths, counts and ranges to a factor of 2, and the order of its index list, told or sampled. Of 256
-  /// shapes, the one that was used least recently is forgotten; all are with use(machine), limit_scratch() and learn().
-  /// It holds for gather, scatter, scatter_reduce, sorts and splits on the CPU and on OpenGL, and never where a variant
-  /// is forced. Results have the bits that they have without it, where the call promises bits. Explanations say what
-  /// was learned. Times are this machine's: which variant runs may differ from run to run of a program.
+  /// a variant that takes scratch. Later calls of the shape run by the faster; after 16, 64, 256 of them and so on each
+  /// variant is timed once more. A shape is the call with its options, types and widths, counts and ranges to a factor
+  /// of 2, and the order of its index list, told or sampled. Of 256 shapes, the one that was used least recently is
+  /// forgotten; all are with use(machine), limit_scratch() and learn(). It holds for gather, scatter, scatter_reduce,
+  /// sorts and splits on the CPU and on OpenGL, and never where a variant is forced. Results have the bits that they
+  /// have without it, where the call promises bits. Explanations say what was learned. Times are this machine's: which
+  /// variant runs may differ from run to run of a program.
   void learn(bool wanted);
   bool learns() const;
 

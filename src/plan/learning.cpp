@@ -27,14 +27,16 @@ timed_shapes& learned_by(core::context_state& state) {
   return static_cast<timed_shapes&>(*state.learned());
 }
 
-learned_verdict judge(const timed_variant& first, double first_predicted, const timed_variant& second,
-                      double second_predicted) noexcept {
-  if (first.is_known() && second.is_known()) {
+learned_verdict judge(std::uint32_t wanted_calls, const timed_variant& first, double first_predicted,
+                      const timed_variant& second, double second_predicted) noexcept {
+  const bool first_is_known = first.is_known(wanted_calls);
+  const bool second_is_known = second.is_known(wanted_calls);
+  if (first_is_known && second_is_known) {
     return {.is_second = second.ratio * second_predicted < first.ratio * first_predicted, .is_timed = false};
   }
   // In turn, so that what changes in the meantime changes both.
   const auto calls_of = [](const timed_variant& v) { return v.untimed_calls + v.timed_calls; };
-  const bool is_second = first.is_known() || (!second.is_known() && calls_of(second) < calls_of(first));
+  const bool is_second = first_is_known || (!second_is_known && calls_of(second) < calls_of(first));
   return {.is_second = is_second, .is_timed = true};
 }
 
@@ -61,8 +63,8 @@ std::string comparison(const variant_estimate& slower, const variant_estimate& f
 
 }  // namespace
 
-void tell_learned(explanation& why, std::string_view second_name, const timed_variant& first,
-                  const timed_variant& second) {
+void tell_learned(explanation& why, std::string_view second_name, std::uint32_t wanted_calls,
+                  const timed_variant& first, const timed_variant& second) {
   const auto is_chosen = [](const variant_estimate& v) { return v.chosen; };
   const auto cheapest = std::ranges::find_if(why.variants, is_chosen);
   const auto rival = std::ranges::find(why.variants, second_name, &variant_estimate::variant);
@@ -73,7 +75,7 @@ void tell_learned(explanation& why, std::string_view second_name, const timed_va
   };
   tell(*cheapest, first);
   tell(*rival, second);
-  const learned_verdict verdict = judge(first, cheapest->seconds, second, rival->seconds);
+  const learned_verdict verdict = judge(wanted_calls, first, cheapest->seconds, second, rival->seconds);
   variant_estimate& taken = verdict.is_second ? *rival : *cheapest;
   variant_estimate& other = verdict.is_second ? *cheapest : *rival;
   cheapest->chosen = false;

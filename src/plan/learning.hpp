@@ -34,14 +34,12 @@ constexpr double close_predictions = 2;
 
 /// What calls of one shape took by one variant.
 struct timed_variant {
-  static constexpr std::uint32_t enough_calls = 2;
-
   std::uint32_t untimed_calls = 0;  ///< that bore costs which later ones do not have
   std::uint32_t timed_calls = 0;
   double ratio = std::numeric_limits<double>::infinity();  ///< the least of measured over predicted seconds
   bool lacked_scratch = false;
 
-  bool is_known() const noexcept { return lacked_scratch || timed_calls >= enough_calls; }
+  bool is_known(std::uint32_t wanted_calls) const noexcept { return lacked_scratch || timed_calls >= wanted_calls; }
   /// Adds a call. The first one by a variant with scratch is not timed: it touches the scratch's pages.
   void add(double seconds, const planned& plan) noexcept;
 };
@@ -60,7 +58,20 @@ class timed_shape {
   /// @param number  the variant's position in the primitive's list
   timed_variant& at(std::size_t number) { return variants_.at(number); }
 
+  /// Timed calls of each of two variants, from which on they are known.
+  std::uint32_t wanted_calls() const noexcept { return wanted_calls_; }
+  /// Counts a call whose two variants are known. The 16th, the 64th and so on ask for one more timed call of each: what
+  /// disturbed the first ones, other work of the machine for one, decides for a while, not for ever.
+  void count_known_call() noexcept {
+    if (++known_calls_ < next_look_) return;
+    next_look_ *= 4;
+    ++wanted_calls_;
+  }
+
  private:
+  std::uint32_t wanted_calls_ = 2;
+  std::uint64_t known_calls_ = 0;
+  std::uint64_t next_look_ = 16;
   const void* list_;
   access_pattern::kind order_;  ///< of the index list, sampled
   std::vector<timed_variant> variants_;
@@ -120,8 +131,8 @@ struct learned_verdict {
   bool is_second = false;
   bool is_timed = false;  ///< whether the call is to be timed, because one of the variants is not known yet
 };
-learned_verdict judge(const timed_variant& first, double first_predicted, const timed_variant& second,
-                      double second_predicted) noexcept;
+learned_verdict judge(std::uint32_t wanted_calls, const timed_variant& first, double first_predicted,
+                      const timed_variant& second, double second_predicted) noexcept;
 
 /// A call under way whose time is wanted, or is not. It keeps the variant's times, because the caller's memory resource
 /// is asked for scratch meanwhile, and might make calls.
@@ -166,8 +177,9 @@ timed_call learn(std::span<const variant<Problem, Buffers>> list, const Problem&
     const auto number_of = [&](const auto& c) { return static_cast<std::size_t>(c.variant - list.data()); };
     const access_pattern::kind order = order_for_learning(ctx, problem, buffers);
     const auto times = learned_by(ctx.state()).of(list.data(), *shape, order, list.size());
-    const learned_verdict verdict =
-        judge(times->at(number_of(taken)), taken.plan.seconds, times->at(number_of(rival)), rival.plan.seconds);
+    const learned_verdict verdict = judge(times->wanted_calls(), times->at(number_of(taken)), taken.plan.seconds,
+                                          times->at(number_of(rival)), rival.plan.seconds);
+    if (!verdict.is_timed) times->count_known_call();
     if (verdict.is_second) taken = std::move(rival);
     if (verdict.is_timed) return {ctx.state(), {times, &times->at(number_of(taken))}};
   }
@@ -176,8 +188,8 @@ timed_call learn(std::span<const variant<Problem, Buffers>> list, const Problem&
 
 /// Writes into an explanation, in which the cheapest variant is chosen, what calls of the two variants took, and which
 /// of them the next call takes.
-void tell_learned(explanation& why, std::string_view second_name, const timed_variant& first,
-                  const timed_variant& second);
+void tell_learned(explanation& why, std::string_view second_name, std::uint32_t wanted_calls,
+                  const timed_variant& first, const timed_variant& second);
 
 template <class Problem, class Buffers>
 void explain_learned(std::span<const variant<Problem, Buffers>> list, const Problem& problem, const context& ctx,
@@ -192,7 +204,8 @@ void explain_learned(std::span<const variant<Problem, Buffers>> list, const Prob
     const auto rival = close_rival(list, problem, ctx, best);
     if (rival.variant == nullptr) return;
     const auto number_of = [&](const auto& c) { return static_cast<std::size_t>(c.variant - list.data()); };
-    tell_learned(why, rival.variant->name, times->at(number_of(best)), times->at(number_of(rival)));
+    tell_learned(why, rival.variant->name, times->wanted_calls(), times->at(number_of(best)),
+                 times->at(number_of(rival)));
   }
 }
 

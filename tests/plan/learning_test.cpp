@@ -88,6 +88,10 @@ std::vector<std::string> ran_in(const context& ctx, const timed& p, std::size_t 
 explanation explained(const context& ctx, const timed& p) { return plan::explain("note", list, p, ctx, ""); }
 
 using names = std::vector<std::string>;
+names operator+(names first, const names& then) {
+  first.insert(first.end(), then.begin(), then.end());
+  return first;
+}
 
 TEST(Learning, TimesBothInTurnAndKeepsTheFaster) {
   const context ctx = learner();
@@ -262,6 +266,23 @@ TEST(Learning, TimesOnlyOutermostCallsThatRunAndAreDone) {
   other_state busy(false, true);
   const core::running_scope inside(busy, "t.outer");
   EXPECT_FALSE(plan::may_learn(busy)) << "a call inside a call";
+}
+
+// Other work of the machine made the rival's first calls slow.
+TEST(Learning, LooksAgainEverMoreRarely) {
+  const context ctx = learner();
+  const auto clock = replay(ctx, {3, 9, 3, 9, 3, 1, 3, 1, 3, 1});
+  EXPECT_EQ(ran_in(ctx, {}, 20), names({"t.near", "t.rival", "t.near", "t.rival"}) + names(16, "t.near"));
+  EXPECT_EQ(clock->calls(), 4U);
+  EXPECT_EQ(explained(ctx, {}).learned, "timed calls so far: 4; the next one takes t.near");
+  EXPECT_EQ(ran_in(ctx, {}, 50), names({"t.near", "t.rival"}) + names(48, "t.rival"));
+  EXPECT_EQ(clock->calls(), 6U);
+  EXPECT_EQ(ran_in(ctx, {}, 3), names({"t.near", "t.rival", "t.rival"})) << "after 64 calls by what is known";
+  EXPECT_EQ(clock->calls(), 8U);
+  ran_in(ctx, {}, 190);
+  EXPECT_EQ(clock->calls(), 8U);
+  ran_in(ctx, {}, 3);
+  EXPECT_EQ(clock->calls(), 10U) << "after 256";
 }
 
 TEST(Learning, IsExplained) {
