@@ -52,6 +52,7 @@ std::string text_of(const explanation& e) {
     text += '\n';
   }
   text.pop_back();
+  if (!e.learned.empty()) text += "\nlearned: " + e.learned;
   return text;
 }
 
@@ -81,7 +82,9 @@ std::string html_of(const explanation& e) {
                         v.applicable ? time_text(v.seconds) : "", v.applicable ? std::to_string(v.scratch_bytes) : "",
                         escaped(v.chosen || v.reason.empty() ? terms_text(v) : v.reason));
   }
-  return text + "</tbody></table>";
+  text += "</tbody></table>";
+  if (!e.learned.empty()) text += "<p>learned: " + escaped(e.learned) + "</p>";
+  return text;
 }
 
 nb::dict variant_dict(const variant_estimate& v) {
@@ -98,6 +101,8 @@ nb::dict variant_dict(const variant_estimate& v) {
   }
   said["terms"] = terms;
   said["reason"] = v.reason.c_str();
+  said["timed_calls"] = v.timed_calls;
+  said["timed_seconds"] = v.timed_seconds;
   return said;
 }
 
@@ -156,6 +161,7 @@ void bind_plans(nb::module_& m) {
   nb::class_<explanation>(m, "Explanation", documents::explanation)
       .def_ro("primitive", &explanation::primitive)
       .def_ro("machine", &explanation::machine)
+      .def_ro("learned", &explanation::learned)
       .def_prop_ro("choice",
                    [](const explanation& e) -> nb::object {
                      if (e.choice() == nullptr) return nb::none();

@@ -240,8 +240,9 @@ std::string device_text(const session& s) {
 }
 
 void make_session(session* at, nb::handle device, nb::handle stream, int threads, nb::handle scratch_limit,
-                  nb::handle scratch) {
+                  nb::handle scratch, bool learn) {
   context made = make_context(device, stream, threads);
+  if (learn) made.learn(true);
   if (!scratch_limit.is_none()) made.limit_scratch(nb::cast<std::uint64_t>(scratch_limit));
   nb::object functions;
   if (!scratch.is_none()) {
@@ -272,7 +273,7 @@ void bind_sessions(nb::module_& module) {
   pthread_atfork(nullptr, nullptr, forget_in_child);
   nb::class_<session>(module, "context", documents::context)
       .def("__init__", make_session, nb::arg("device") = nb::none(), nb::arg("stream") = nb::none(),
-           nb::arg("threads") = 0, nb::arg("scratch_limit") = nb::none(), nb::arg("scratch") = nb::none())
+           nb::arg("threads") = 0, nb::arg("scratch_limit") = nb::none(), nb::arg("scratch") = nb::none(), nb::arg("learn") = false)
       .def("wait", wait_for, documents::wait)
       .def("__enter__",
            [](nb::handle self) {
@@ -298,6 +299,13 @@ void bind_sessions(nb::module_& module) {
             s.ctx.limit_scratch(bytes.is_none() ? ~std::uint64_t{0} : nb::cast<std::uint64_t>(bytes));
           },
           nb::arg("bytes").none())
+      .def_prop_rw(
+          "learns", [](const session& s) { return s.ctx.learns(); },
+          [](session& s, bool wanted) {
+            const session_lock lock(s);
+            s.ctx.learn(wanted);
+          },
+          nb::arg("wanted"))
       .def_prop_ro("status",
                    [](session& s) {
                      const session_lock lock(s);

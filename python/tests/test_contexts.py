@@ -37,6 +37,27 @@ def test_a_context_says_what_it_is():
     assert sheaf.context().backend in ("cpu", "cuda")
 
 
+def test_a_context_learns_if_it_is_told_to(monkeypatch):
+    monkeypatch.delenv("SHEAF_LEARN", raising=False)
+    assert not sheaf.context("cpu", threads=1).learns
+    rng = np.random.default_rng(1)
+    table, index = rng.random(1 << 21), rng.integers(0, 1 << 21, 1 << 21)
+    wanted = table[index]
+    with sheaf.context("cpu", threads=1, learn=True) as ctx:
+        assert ctx.learns
+        for _ in range(8):
+            assert np.array_equal(sheaf.gather(table, index), wanted)
+        plan = sheaf.explain("gather", table, index)
+        timed = sum(v["timed_calls"] for v in plan.variants)
+        # Whether two plans are close depends on the machine's profile.
+        assert (timed == 0 and plan.learned == "") or (timed == 4 and "chosen by 4 timed calls" in repr(plan))
+        ctx.learns = False
+        assert not ctx.learns and sheaf.explain("gather", table, index).learned == ""
+    monkeypatch.setenv("SHEAF_LEARN", "2")
+    with pytest.raises(sheaf.BadArgument, match="SHEAF_LEARN: '2' is not 0 or 1"):
+        sheaf.context("cpu")
+
+
 def test_calls_take_the_innermost_with():
     table, index = np.ones(5), np.arange(5)
     with sheaf.context("cpu", threads=1) as outer:
