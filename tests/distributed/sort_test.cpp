@@ -1,9 +1,11 @@
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include <sheaf/distributed/split.hpp>
 
 #include "distributed/devices/sort.hpp"
+#include "distributed/sort/part_edges.hpp"
 #include "distributed/state.hpp"
 #include "primitives/ranks/steps.hpp"
 
@@ -292,7 +294,7 @@ TEST(DistributedSort, OnDevicesTakesKeysOfWhichTheSampleKnowsNothing) {
         std::mt19937_64 random(3);
         std::vector<std::uint64_t> all(given.count());
         for (std::uint64_t& n : all) n = (std::uint64_t{1} << 39) + random() % (1 << 20);
-        const std::uint64_t samples = 32768 / static_cast<std::uint64_t>(ranks.size()) + 4;
+        const std::uint64_t samples = samples_of(of_rank, given.count(), ranks.size());
         for (int r = 0; r < ranks.size(); ++r) {
           for (std::uint64_t i = 0; i < samples; ++i)
             all[given.begin(r) + primitives::sampled_row(i, samples, of_rank)] = i << 40;
@@ -386,6 +388,30 @@ TEST(DistributedSplit, IsThatOfAllRecords) {
         },
         bounds);
   }
+}
+
+TEST(DistributedSplit, CountsCategoriesThatKeysCannotHave) {
+  limits bounds;
+  bounds.chunk_bytes = 64000;
+  on_ranks_both_ways(
+      [](const group& ranks) {
+        const std::uint64_t count = 20000;
+        std::vector<std::uint64_t> all(count);
+        std::vector<std::uint8_t> category(count);
+        std::vector<std::uint64_t> offsets(301);
+        for (std::uint64_t i = 0; i < count; ++i) {
+          all[i] = i;
+          category[i] = static_cast<std::uint8_t>(i * i);
+          ++offsets[category[i] + std::size_t{1}];
+        }
+        std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+        const layout rows = layout::even(count, ranks.size());
+        const auto mine = part_of(category, rows, ranks.rank());
+        const split_records got =
+            distributed::split(ranks, part_of(all, rows, ranks.rank()), split_key::category(mine, 300));
+        EXPECT_EQ(got.offsets, offsets);
+      },
+      bounds);
 }
 
 TEST(DistributedSplit, TakesFewRecordsOfFewCategories) {

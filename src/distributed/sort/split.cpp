@@ -175,6 +175,8 @@ split_records split_by_primitives(group_state& state, const_records in, const sp
   } else if (with_offsets && begins.empty()) {
     mine = counts_by_primitives(state, in, key);
   }
+  // Not all categories may be numbers that a key can have.
+  if (!begins.empty()) begins.resize(std::max(begins.size(), key.categories + 1), begins.back());
   if (with_offsets) out.offsets = mine.empty() ? std::move(begins) : offsets_of(state, std::move(mine));
   return out;
 }
