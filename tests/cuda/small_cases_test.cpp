@@ -27,6 +27,7 @@
 #include "support/trials/hash.hpp"
 #include "support/trials/list.hpp"
 #include "support/trials/multipass.hpp"
+#include "support/trials/parts.hpp"
 #include "support/trials/ranks.hpp"
 #include "support/trials/rows.hpp"
 #include "support/trials/sort.hpp"
@@ -578,6 +579,22 @@ TEST_F(CudaSmallCases, RoutingSteps) {
     trial.check_route(*ctx);
     trial.check_gather(*ctx);
   }
+}
+
+TEST_F(CudaSmallCases, PartSteps) {
+  const auto check = [&]<class Number>(const parts_case& c, Number) {
+    SCOPED_TRACE(name(c));
+    parts_trial<Number>(c).check(*ctx);
+  };
+  for (const parts_case& c : few_rows_in_parts()) {
+    check(c, std::uint64_t{});
+    check(c, float{});
+    check(c, std::int16_t{});
+  }
+  // As many as are sorted from their runs, without values and with them.
+  const std::vector<parts_case> many = many_rows_in_parts();
+  check(many[0], std::uint64_t{});
+  check(many[4], std::uint64_t{});
 }
 
 }  // namespace

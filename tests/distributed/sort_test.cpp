@@ -5,6 +5,7 @@
 #include <sheaf/distributed/split.hpp>
 
 #include "distributed/devices/sort.hpp"
+#include "distributed/sort/part_edges.hpp"
 #include "distributed/state.hpp"
 #include "primitives/ranks/steps.hpp"
 
@@ -293,7 +294,7 @@ TEST(DistributedSort, OnDevicesTakesKeysOfWhichTheSampleKnowsNothing) {
         std::mt19937_64 random(3);
         std::vector<std::uint64_t> all(given.count());
         for (std::uint64_t& n : all) n = (std::uint64_t{1} << 39) + random() % (1 << 20);
-        const std::uint64_t samples = 32768 / static_cast<std::uint64_t>(ranks.size()) + 4;
+        const std::uint64_t samples = samples_of(of_rank, given.count(), ranks.size());
         for (int r = 0; r < ranks.size(); ++r) {
           for (std::uint64_t i = 0; i < samples; ++i)
             all[given.begin(r) + primitives::sampled_row(i, samples, of_rank)] = i << 40;

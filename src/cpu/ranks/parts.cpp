@@ -51,7 +51,8 @@ void find_parts(const context&, const rows_by_number& of, const tiled_parts& out
   }
 }
 
-void move_rows(const context&, const tiled_parts& of, std::uint64_t chunk, std::span<const rows_to_parts> arrays) {
+void move_rows(const context&, const tiled_parts& of, std::uint64_t chunk, std::span<const rows_to_parts> arrays,
+               bool) {
   for (const rows_to_parts& array : arrays) {
     const std::uint64_t width = array.rows.record_bytes;
     place_rows(of, chunk, [&](std::uint64_t row, std::uint32_t part, std::uint32_t rank) {

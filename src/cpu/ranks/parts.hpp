@@ -12,7 +12,7 @@ void sample_numbers(const context& ctx, const primitives::rows_by_number& rows, 
                     std::uint64_t* numbers);
 void find_parts(const context& ctx, const primitives::rows_by_number& rows, const primitives::tiled_parts& out);
 void move_rows(const context& ctx, const primitives::tiled_parts& of, std::uint64_t chunk,
-               std::span<const primitives::rows_to_parts> arrays);
+               std::span<const primitives::rows_to_parts> arrays, bool keeps_order);
 bool sort_parts(const context& ctx, const primitives::rows_in_parts& rows);
 
 }  // namespace sheaf::cpu

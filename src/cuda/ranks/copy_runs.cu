@@ -26,17 +26,15 @@ __global__ void __launch_bounds__(block_threads)
     const Word* const source = from + std::uint64_t{here.begin + (row - here.before)} * words_of_row;
     Word* const target = to + std::uint64_t{row} * words_of_row;
     constexpr std::uint64_t at_once = 8;
-    for (std::uint64_t first = threadIdx.x; first < words; first += at_once * block_threads) {
+    std::uint64_t first = threadIdx.x;
+    for (; first + (at_once - 1) * block_threads < words; first += at_once * block_threads) {
       Word word[at_once];
 #pragma unroll
-      for (std::uint64_t k = 0; k < at_once; ++k) {
-        if (first + k * block_threads < words) word[k] = __ldcs(source + first + k * block_threads);
-      }
+      for (std::uint64_t k = 0; k < at_once; ++k) word[k] = __ldcs(source + first + k * block_threads);
 #pragma unroll
-      for (std::uint64_t k = 0; k < at_once; ++k) {
-        if (first + k * block_threads < words) __stcs(target + first + k * block_threads, word[k]);
-      }
+      for (std::uint64_t k = 0; k < at_once; ++k) __stcs(target + first + k * block_threads, word[k]);
     }
+    for (; first < words; first += block_threads) __stcs(target + first, __ldcs(source + first));
     row = stretch_end;
   }
 }

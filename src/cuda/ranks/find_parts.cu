@@ -1,4 +1,5 @@
 #include <optional>
+#include <type_traits>
 
 #include <sheaf/memory.hpp>
 
@@ -183,9 +184,10 @@ class part_search {
 /// Tiles whose counts are added up together, so that few numbers are summed one after another.
 constexpr std::uint64_t slab_tiles = 64;
 
-/// Blocks take tiles in turn, because each makes its tables of edges before.
+/// Blocks take tiles in turn, because each makes its tables of edges before. A thread has half of its rows at once, so
+/// that three blocks fit the registers of a multiprocessor.
 template <class Numbers>
-__global__ void __launch_bounds__(tile_threads, 2)
+__global__ void __launch_bounds__(tile_threads, 3)
     count_parts(const __grid_constant__ Numbers numbers, const std::uint64_t* edges, std::uint32_t edge_count,
                 const tiled_parts out, std::uint64_t slabs_of_chunk, std::uint32_t* slab_counts) {
   __shared__ part_search::tables tables;
@@ -194,35 +196,38 @@ __global__ void __launch_bounds__(tile_threads, 2)
   if (threadIdx.x < most_row_parts) counts[threadIdx.x] = 0;
   __syncthreads();
   for (std::uint64_t tile = blockIdx.x; tile < out.tiles; tile += gridDim.x) {
-    const std::uint64_t first = tile * tile_rows + threadIdx.x;
-    const auto count_rows = [&](auto is_full) {
-      std::uint64_t number[rows_per_thread];
+    constexpr int at_once = rows_per_thread / 2;
+    const auto count_rows = [&](std::uint64_t first, auto is_full) {
+      std::uint64_t number[at_once];
 #pragma unroll
-      for (int k = 0; k < rows_per_thread; ++k) {
+      for (int k = 0; k < at_once; ++k) {
         const std::uint64_t row = first + k * tile_threads;
         if (is_full || row < out.rows) number[k] = numbers(row);
       }
-      packed_numbers<rows_per_thread> part;
+      packed_numbers<at_once> part;
 #pragma unroll
-      for (int k = 0; k < rows_per_thread; ++k) {
+      for (int k = 0; k < at_once; ++k) {
         const std::uint64_t row = first + k * tile_threads;
         if (!is_full && row >= out.rows) break;
         part.set(k, part_of(number[k]));
         out.part[row] = static_cast<std::uint16_t>(part.get(k));
       }
       // Atomics of one address come one after another, as where rows are in order or their keys few.
-      const auto part_at = [&](int k) { return part.get(k); };
-      if (is_full && has_shared_bin(part_at)) {
+      if (is_full && has_shared_bin([&](int k) { return part.get(k); })) {
 #pragma unroll
-        for (int k = 0; k < rows_per_thread; ++k) add_aggregated<most_row_parts, true>(part.get(k), counts);
+        for (int k = 0; k < at_once; ++k) add_aggregated<most_row_parts, true>(part.get(k), counts);
         return;
       }
 #pragma unroll
-      for (int k = 0; k < rows_per_thread; ++k) {
+      for (int k = 0; k < at_once; ++k) {
         if (is_full || first + k * tile_threads < out.rows) atomicAdd(&counts[part.get(k)], 1U);
       }
     };
-    (tile + 1) * tile_rows <= out.rows ? count_rows(std::true_type()) : count_rows(std::false_type());
+#pragma unroll 1
+    for (int begin = 0; begin < rows_per_thread; begin += at_once) {
+      const std::uint64_t first = tile * tile_rows + begin * tile_threads + threadIdx.x;
+      (tile + 1) * tile_rows <= out.rows ? count_rows(first, std::true_type()) : count_rows(first, std::false_type());
+    }
     __syncthreads();
     if (threadIdx.x < out.parts) {
       const std::uint32_t count = counts[threadIdx.x];

@@ -1,4 +1,5 @@
-#include <array>
+#include <type_traits>
+#include <vector>
 
 #include "cuda/block/scan.cuh"
 #include "cuda/block/tile.cuh"
@@ -16,17 +17,10 @@ using namespace primitives;
 
 constexpr int tile_warps = tile_threads / 32;
 constexpr int part_bins = static_cast<int>(most_row_parts);
-constexpr std::size_t most_arrays = 9;  ///< of keys, and of the values that a sort takes
 
 struct moved_array {
   const std::byte* from = nullptr;
   std::byte* const* to = nullptr;
-  std::uint32_t width = 0;
-};
-
-struct moved_arrays {
-  moved_array array[most_arrays];
-  std::uint32_t count = 0;
 };
 
 /// What a block keeps in shared memory.
@@ -59,7 +53,7 @@ class ranked_tile {
 
   __device__ __forceinline__ std::uint32_t size() const { return size_; }
 
-  /// All threads of the block call it.
+  /// All threads of the block call it. Rows of a part keep their order.
   __device__ __forceinline__ void rank() {
     for (int i = threadIdx.x; i < tile_warps * part_bins; i += tile_threads) memory_.counts[i] = 0;
     __syncthreads();
@@ -74,17 +68,44 @@ class ranked_tile {
     __syncthreads();
     rank_by_match<rows_per_thread, part_bins>([&](int k) { return part_.get(k); }, own, rank_);
     __syncthreads();
-#pragma unroll
-    for (int k = 0; k < rows_per_thread; ++k) memory_.part[rank_.get(k)] = static_cast<std::uint16_t>(part_.get(k));
+    stage_parts();
   }
 
-  template <class Word>
-  __device__ __forceinline__ void load(const Word* from, Word (&words)[rows_per_thread]) const {
+  /// The same without an order of the rows of a part.
+  __device__ __forceinline__ void rank_in_any_order() {
+    if (threadIdx.x < part_bins) memory_.counts[threadIdx.x] = 0;
+    __syncthreads();
+    const std::uint32_t first = first_item_of_thread<rows_per_thread>();
+    rank_unordered<rows_per_thread, part_bins>([&](int k) { return first + k * 32 < size_ ? part_.get(k) : no_bin; },
+                                               memory_.counts, rank_);
+    __syncthreads();
+    std::uint32_t begin[1] = {threadIdx.x < part_bins ? memory_.counts[threadIdx.x] : 0};
+    scan_bins<part_bins, tile_threads>(begin, memory_.warp_sums);
+    if (threadIdx.x < part_bins) memory_.begin[threadIdx.x] = begin[0];
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < rows_per_thread; ++k) rank_.add(k, memory_.begin[part_.get(k)]);
+    stage_parts();
+  }
+
+  /// Loads the thread's rows from Begin on. There is one for each of `words`.
+  template <int Begin, int Items, class Word>
+  __device__ __forceinline__ void load(const std::byte* from, Word (&words)[Items]) const {
     const std::uint32_t first = first_item_of_thread<rows_per_thread>();
 #pragma unroll
-    for (int k = 0; k < rows_per_thread; ++k) {
-      const std::uint32_t i = first + k * 32;
-      if (i < size_) words[k] = __ldcs(from + first_row_ + i);
+    for (int k = 0; k < Items; ++k) {
+      const std::uint32_t i = first + (Begin + k) * 32;
+      if (i < size_) words[k] = __ldcs(reinterpret_cast<const Word*>(from) + first_row_ + i);
+    }
+  }
+  /// Puts these into the sorted tile.
+  template <int Begin, int Items, class Word>
+  __device__ __forceinline__ void stage(const Word (&words)[Items]) const {
+    Word* const staged = reinterpret_cast<Word*>(memory_.words);
+    const std::uint32_t first = first_item_of_thread<rows_per_thread>();
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {
+      if (first + (Begin + k) * 32 < size_) staged[rank_.get(Begin + k)] = words[k];
     }
   }
 
@@ -92,25 +113,31 @@ class ranked_tile {
   __device__ __forceinline__ void stage_order(std::uint16_t* order) const {
     const std::uint32_t first = first_item_of_thread<rows_per_thread>();
 #pragma unroll
-    for (int k = 0; k < rows_per_thread; ++k) order[rank_.get(k)] = static_cast<std::uint16_t>(first + k * 32);
+    for (int k = 0; k < rows_per_thread; ++k) {
+      if (first + k * 32 < size_) order[rank_.get(k)] = static_cast<std::uint16_t>(first + k * 32);
+    }
   }
 
-  /// Writes words where target says. All threads call it; it begins and ends with a barrier.
+  /// Writes the sorted tile where target says.
   template <class Word>
-  __device__ __forceinline__ void store(const Word (&words)[rows_per_thread]) const {
-    Word* const staged = reinterpret_cast<Word*>(memory_.words);
-#pragma unroll
-    for (int k = 0; k < rows_per_thread; ++k) staged[rank_.get(k)] = words[k];
-    __syncthreads();
+  __device__ __forceinline__ void write() const {
+    const Word* const staged = reinterpret_cast<const Word*>(memory_.words);
 #pragma unroll
     for (int k = 0; k < rows_per_thread; ++k) {
       const std::uint32_t i = k * tile_threads + threadIdx.x;
       if (i < size_) *reinterpret_cast<Word*>(memory_.target[memory_.part[i]] + i * sizeof(Word)) = staged[i];
     }
-    __syncthreads();
   }
 
  private:
+  __device__ __forceinline__ void stage_parts() const {
+    const std::uint32_t first = first_item_of_thread<rows_per_thread>();
+#pragma unroll
+    for (int k = 0; k < rows_per_thread; ++k) {
+      if (first + k * 32 < size_) memory_.part[rank_.get(k)] = static_cast<std::uint16_t>(part_.get(k));
+    }
+  }
+
   tile_memory& memory_;
   std::uint64_t first_row_;
   std::uint32_t size_;
@@ -129,35 +156,45 @@ __device__ __forceinline__ void set_targets(tile_memory& memory, const tiled_par
                         static_cast<std::uint64_t>(shift * static_cast<std::int64_t>(width));
 }
 
-/// @tparam First  a word of the first array, which is loaded before rows are ranked
-/// @tparam HasMore  whether there are more arrays; a loop over these takes registers, and spills some
-template <class First, bool HasMore>
+struct no_word {};
+
+/// @tparam First   a word of the first array, which is loaded before rows are ranked
+/// @tparam Second  of another, or no_word. Half of it is loaded while the first is written.
+template <class First, class Second, bool KeepsOrder>
 __global__ void __launch_bounds__(tile_threads, 2)
-    move_tiles(const tiled_parts of, std::uint64_t first_tile, const __grid_constant__ moved_arrays arrays) {
+    move_tiles(const tiled_parts of, std::uint64_t first_tile, const moved_array first_array,
+               const moved_array second_array) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   auto& memory = *reinterpret_cast<tile_memory*>(dynamic);
   const std::uint64_t tile = first_tile + blockIdx.x;
   ranked_tile rows(memory, of, tile);
   First words[rows_per_thread];
-  rows.load(reinterpret_cast<const First*>(arrays.array[0].from), words);
-  rows.rank();
-  const auto aim = [&](const moved_array& array) {
-    set_targets(memory, of, tile, threadIdx.x < of.parts ? array.to[threadIdx.x] : nullptr, array.width);
+  rows.load<0>(first_array.from, words);
+  if constexpr (KeepsOrder) {
+    rows.rank();
+  } else {
+    rows.rank_in_any_order();
+  }
+  const auto aim = [&](const moved_array& array, std::uint32_t width) {
+    set_targets(memory, of, tile, threadIdx.x < of.parts ? array.to[threadIdx.x] : nullptr, width);
   };
-  aim(arrays.array[0]);
-  rows.store(words);
-  if constexpr (!HasMore) return;
-#pragma unroll 1
-  for (std::uint32_t a = 1; a < arrays.count; ++a) {
-    const moved_array& array = arrays.array[a];
-    aim(array);
-    const auto move = [&](auto word) {
-      using word_type = decltype(word);
-      word_type more[rows_per_thread];
-      rows.load(reinterpret_cast<const word_type*>(array.from), more);
-      rows.store(more);
-    };
-    array.width == 8 ? move(0ULL) : move(0U);
+  aim(first_array, sizeof(First));
+  rows.stage<0>(words);
+  __syncthreads();
+  if constexpr (std::is_same_v<Second, no_word>) {
+    rows.write<First>();
+  } else {
+    constexpr int half = rows_per_thread / 2;
+    Second more[half];
+    rows.load<0>(second_array.from, more);
+    rows.write<First>();
+    __syncthreads();
+    aim(second_array, sizeof(Second));
+    rows.stage<0>(more);
+    rows.load<half>(second_array.from, more);
+    rows.stage<half>(more);
+    __syncthreads();
+    rows.write<Second>();
   }
 }
 
@@ -226,33 +263,42 @@ std::uint64_t tiles_in(const tiled_parts& of, std::uint64_t chunk) {
 }  // namespace
 
 void move_rows_to_parts(const context& ctx, const tiled_parts& of, std::uint64_t chunk,
-                        std::span<const rows_to_parts> given) {
+                        std::span<const rows_to_parts> arrays, bool keeps_order) {
   const std::uint64_t tiles = tiles_in(of, chunk);
   if (tiles == 0) return;
   const run_scope scope(ctx, "move to parts");
   const std::uint64_t first_tile = chunk * of.chunk_tiles;
-  moved_arrays arrays;
-  for (const rows_to_parts& array : given) {
-    const const_records& rows = array.rows;
-    if (are_words(rows)) {
-      arrays.array[arrays.count++] = {rows.data, array.to, static_cast<std::uint32_t>(rows.record_bytes)};
+  std::vector<rows_to_parts> words;
+  for (const rows_to_parts& array : arrays) {
+    if (are_words(array.rows)) {
+      words.push_back(array);
       continue;
     }
-    const moved_rows moved{rows.data, rows.stride_bytes, array.to, static_cast<std::uint32_t>(rows.record_bytes)};
+    const moved_rows moved{array.rows.data, array.rows.stride_bytes, array.to,
+                           static_cast<std::uint32_t>(array.rows.record_bytes)};
     with_word(array.word_bytes, [&](auto word) {
       launch_shared(ctx, move_rows_of_tiles<decltype(word)>, tiles * pieces_of_tile, tile_threads, sizeof(tile_memory),
                     of, first_tile, moved);
     });
   }
-  if (arrays.count == 0) return;
-  const auto queue = [&](auto word, auto has_more) {
-    launch_shared(ctx, move_tiles<decltype(word), has_more()>, tiles, tile_threads, sizeof(tile_memory), of, first_tile,
-                  arrays);
+  const auto queue = [&](auto first, auto second, auto keeps, const rows_to_parts& a, const rows_to_parts& b) {
+    launch_shared(ctx, move_tiles<decltype(first), decltype(second), keeps()>, tiles, tile_threads, sizeof(tile_memory),
+                  of, first_tile, moved_array{a.rows.data, a.to}, moved_array{b.rows.data, b.to});
   };
-  const auto queue_with = [&](auto word) {
-    arrays.count > 1 ? queue(word, std::true_type()) : queue(word, std::false_type());
+  const auto with_width = [](const rows_to_parts& array, auto use) {
+    array.rows.record_bytes == 8 ? use(0ULL) : use(0U);
   };
-  arrays.array[0].width == 8 ? queue_with(0ULL) : queue_with(0U);
+  for (std::size_t a = 0; a < words.size(); a += 2) {
+    with_width(words[a], [&](auto first) {
+      if (arrays.size() == 1 && !keeps_order) {
+        queue(first, no_word{}, std::false_type(), words[a], words[a]);
+      } else if (a + 1 == words.size()) {
+        queue(first, no_word{}, std::true_type(), words[a], words[a]);
+      } else {
+        with_width(words[a + 1], [&](auto second) { queue(first, second, std::true_type(), words[a], words[a + 1]); });
+      }
+    });
+  }
 }
 
 }  // namespace sheaf::cuda

@@ -23,7 +23,7 @@ void sample_row_numbers(const context& ctx, const primitives::rows_by_number& ro
                         std::uint64_t* numbers);
 void find_row_parts(const context& ctx, const primitives::rows_by_number& rows, const primitives::tiled_parts& out);
 void move_rows_to_parts(const context& ctx, const primitives::tiled_parts& of, std::uint64_t chunk,
-                        std::span<const primitives::rows_to_parts> arrays);
+                        std::span<const primitives::rows_to_parts> arrays, bool keeps_order);
 bool sort_rows_in_parts(const context& ctx, const primitives::rows_in_parts& rows);
 /// Copies rows of parts that have one key each.
 void copy_runs(const context& ctx, const primitives::rows_in_parts& rows);

@@ -3,9 +3,22 @@
 #include <algorithm>
 
 namespace sheaf::distributed {
+namespace {
+
+/// Whether all bits of a row are its key, so that rows with equal keys are the same.
+bool are_keys(const sort_request& request) {
+  const key_field& field = request.key.fields[0];
+  return request.values.empty() && request.key.count == 1 && field.bytes == request.keys.record_bytes &&
+         primitives::bits_of(field) == 8 * field.bytes;
+}
+
+}  // namespace
 
 local_parts::local_parts(group_state& state, const sort_request& request, const part_edges& edges, std::uint64_t chunks)
-    : steps_(primitives::routing_steps_of(state.ctx.backend())), ctx_(state.ctx), counts_(chunks * edges.parts()) {
+    : steps_(primitives::routing_steps_of(state.ctx.backend())),
+      ctx_(state.ctx),
+      keeps_order_(!are_keys(request)),
+      counts_(chunks * edges.parts()) {
   tiles_.rows = request.keys.count;
   tiles_.tiles = (tiles_.rows + steps_.tile_rows - 1) / steps_.tile_rows;
   tiles_.chunks = chunks;
@@ -33,7 +46,7 @@ void local_parts::move(std::uint64_t chunk, std::span<const const_records> array
     const std::uint32_t word_bytes = primitives::word_bytes_of(arrays[a], to.subspan(a * tiles_.parts, tiles_.parts));
     moved.push_back({arrays[a], on_device + a * tiles_.parts, word_bytes});
   }
-  steps_.move_rows(ctx_, tiles_, chunk, moved);
+  steps_.move_rows(ctx_, tiles_, chunk, moved, keeps_order_);
 }
 
 }  // namespace sheaf::distributed

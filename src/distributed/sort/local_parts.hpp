@@ -22,6 +22,7 @@ class local_parts {
  private:
   const primitives::routing_steps& steps_;
   const context ctx_;
+  const bool keeps_order_;  ///< not where rows are keys, of which equal ones are the same
   primitives::tiled_parts tiles_;
   buffer part_;
   buffer before_;

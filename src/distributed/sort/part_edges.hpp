@@ -23,6 +23,12 @@ struct part_edges {
   }
 };
 
+/// Whether each number that a key can have has a part of its own.
+bool has_few_numbers(const sort_request& request);
+
+/// How many of a rank's rows are in the sample. @param all  rows of all ranks, at least 1
+std::uint64_t samples_of(std::uint64_t rows, std::uint64_t all, int ranks);
+
 /// Collective: all numbers where they are few, else quantiles of a sample; a number that is several quantiles has a
 /// part of its own. @param counts  rows of each rank  @param all  their sum
 part_edges edges_of(group_state& state, const sort_request& request, std::span<const std::uint64_t> counts,

@@ -188,9 +188,10 @@ struct routing_steps {
   void (*sample_numbers)(const context& ctx, const rows_by_number& rows, std::uint64_t samples, std::uint64_t* numbers);
   /// Finds the part of each row, and counts rows. Fewer than 2^32 rows a chunk.
   void (*find_parts)(const context& ctx, const rows_by_number& rows, const tiled_parts& out);
-  /// Moves the rows of a chunk, array by array, so that those of a part keep their order and lie side by side.
+  /// Moves the rows of a chunk, array by array, so that those of a part lie side by side.
+  /// @param keeps_order  of the rows of a part; without, those of one array need not keep it
   void (*move_rows)(const context& ctx, const tiled_parts& of, std::uint64_t chunk,
-                    std::span<const rows_to_parts> arrays);
+                    std::span<const rows_to_parts> arrays, bool keeps_order);
   std::uint32_t tile_rows;
   /// Sorts rows in parts, stably, or returns false: then rows, keys or values are not such as it takes.
   bool (*sort_parts)(const context& ctx, const rows_in_parts& rows);

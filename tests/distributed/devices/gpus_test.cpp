@@ -60,9 +60,15 @@ TEST_P(OnGpus, Sorts) {
       GetParam(), [](const distributed::group& ranks) { sorts_on_devices(ranks); }, bounds);
 }
 TEST_P(OnGpus, SortsOfManyRows) {
-  on_gpus(GetParam(), [](const distributed::group& ranks) {
-    if (ranks.size() > 1) many_rows_on_devices(ranks);
-  });
+  // Of 64 MB on each of two GPUs, several groups.
+  distributed::limits bounds;
+  bounds.chunk_bytes = std::uint64_t{4} << 20;
+  on_gpus(
+      GetParam(),
+      [](const distributed::group& ranks) {
+        if (ranks.size() > 1) many_rows_on_devices(ranks);
+      },
+      bounds);
 }
 TEST_P(OnGpus, Products) {
   std::mutex mutex;

@@ -108,6 +108,26 @@ void check_pairs(const distributed::group& ranks, const char* what, const std::v
   }
 }
 
+/// Sorts positions by numbers.
+template <class Number>
+void check_pairs_of_words(const distributed::group& ranks, const char* what, const std::vector<Number>& keys,
+                          spread s) {
+  SCOPED_TRACE(std::string(what) + " with positions, " + std::to_string(keys.size()) + " " + name(s));
+  const distributed::layout rows = layout_of(s, keys.size(), ranks.size());
+  const local_part my_keys(ranks, keys, rows);
+  std::vector<std::uint64_t> positions(keys.size());
+  std::iota(positions.begin(), positions.end(), std::uint64_t{0});
+  const local_part my_positions(ranks, positions, rows);
+  std::stable_sort(positions.begin(), positions.end(),
+                   [&](std::uint64_t a, std::uint64_t b) { return keys[a] < keys[b]; });
+  std::vector<Number> sorted = keys;
+  std::sort(sorted.begin(), sorted.end());
+  const const_records arrays[] = {my_positions};
+  const auto got = distributed::sort_pairs(ranks, my_keys, sort_key::of<Number>(), arrays);
+  expect_part(ranks, got.keys, sorted, got.where);
+  expect_part(ranks, got.values[0], positions, got.where);
+}
+
 enum class numbers_of { uniform, zipf, all_equal, reversed, small, with_an_outlier, two_values };
 constexpr std::array<numbers_of, 7> all_numbers{numbers_of::uniform,   numbers_of::zipf,  numbers_of::all_equal,
                                                 numbers_of::reversed,  numbers_of::small, numbers_of::with_an_outlier,
@@ -270,6 +290,7 @@ inline void many_rows_on_devices(const distributed::group& ranks) {
   for (const numbers_of kind : {numbers_of::uniform, numbers_of::zipf}) {
     const auto all = numbers<std::uint64_t>(kind, rows);
     check_records(ranks, name(kind), all, spread::even, sort_key::of<std::uint64_t>(), less);
+    check_pairs_of_words(ranks, name(kind), all, spread::even);
   }
 }
 

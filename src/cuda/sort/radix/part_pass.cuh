@@ -228,8 +228,6 @@ class part_pass {
   template <bool Full>
   __device__ __forceinline__ void move_tile(std::uint32_t tile, const tile_of_run& at) {
     word* const staged = reinterpret_cast<word*>(block_.staged);
-    auto* const warp_bins = reinterpret_cast<std::uint32_t*>(block_.staged);
-    std::uint32_t* const own_bins = warp_bins + threadIdx.x / 32 * radix_bins;
     const std::uint32_t first = first_item_of_thread<items>();
     word words[items];
     block_.read_words(block_.shared.arrays.words[0], [&](auto load) {
@@ -238,37 +236,23 @@ class part_pass {
         words[k] = Full || first + k * 32 < at.size ? load(at.begin + first + k * 32) : word_of_ones<word::limbs>();
       }
     });
-    for (int i = threadIdx.x; i < warps * radix_bins; i += threads) warp_bins[i] = 0;
-    __syncthreads();
-    // Words past the end of the tile come last, in the last bin.
     const bin_of_part<word::limbs> bin_of{tables_.scale(at.part)};
     packed_bytes<items> held;
+    packed_numbers<items> rank;
+    const std::uint32_t aggregate = tuning::has_values ? rank_in_order<Full>(tile, at, words, bin_of, held, rank)
+                                                       : rank_in_any_order<Full>(tile, at, words, bin_of, held, rank);
+    // Without values, words past the end of the tile have no rank.
+    const auto has_rank = [&](int k) { return Full || tuning::has_values || first + k * 32 < at.size; };
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      const std::uint32_t bin = Full || first + k * 32 < at.size ? bin_of(words[k]) : radix_bins - 1;
-      held.set(k, bin);
-      atomicAdd(&own_bins[bin], 1U);
+      if (has_rank(k)) staged[rank.get(k)] = words[k];
     }
-    __syncthreads();
-    const std::uint32_t bin = threadIdx.x;
-    const std::uint32_t past_end = bin == radix_bins - 1 ? tile_words - at.size : 0;
-    const std::uint32_t counted = scan_over_warps<warps, radix_bins>(warp_bins);
-    const std::uint32_t aggregate = counted - past_end;
-    if (bin < radix_bins && tile > at.first_tile) publish(states(), tile, aggregate + 1);
-    std::uint32_t begin[1] = {counted};
-    scan_bins<radix_bins, threads>(begin, block_.shared.warp_sums);
-    if (bin < radix_bins) block_.shared.bin_begin[bin] = begin[0];
-    add_to_warps<warps, radix_bins>(warp_bins, begin[0]);
-    __syncthreads();
-    packed_numbers<items> rank;
-    rank_by_match<items, radix_bins>([&](int k) { return held.get(k); }, own_bins, rank);
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < items; ++k) staged[rank.get(k)] = words[k];
     auto* const staged_bins =
         block_.staged + tile_words * std::max<std::size_t>(sizeof(word), value_bytes_of(Block::values));
 #pragma unroll
-    for (int k = 0; k < items; ++k) staged_bins[rank.get(k)] = static_cast<unsigned char>(held.get(k));
+    for (int k = 0; k < items; ++k) {
+      if (has_rank(k)) staged_bins[rank.get(k)] = static_cast<unsigned char>(held.get(k));
+    }
     place_bins(tile, at, aggregate);
     __syncthreads();
     draw_tile();
@@ -284,6 +268,71 @@ class part_pass {
           [&](std::uint32_t i) { return value_at(values, at.begin + i); }, reinterpret_cast<value*>(staged), at.size,
           rank, bins, block_.shared.bin_offset, static_cast<value*>(block_.arguments.values[2]));
     }
+  }
+
+  /// Ranks words stably. Leaves their bins in `held`. @return  words of bin threadIdx.x
+  template <bool Full>
+  __device__ __forceinline__ std::uint32_t rank_in_order(std::uint32_t tile, const tile_of_run& at,
+                                                         const word (&words)[items],
+                                                         const bin_of_part<word::limbs>& bin_of,
+                                                         packed_bytes<items>& held, packed_numbers<items>& rank) {
+    auto* const warp_bins = reinterpret_cast<std::uint32_t*>(block_.staged);
+    std::uint32_t* const own_bins = warp_bins + threadIdx.x / 32 * radix_bins;
+    const std::uint32_t first = first_item_of_thread<items>();
+    for (int i = threadIdx.x; i < warps * radix_bins; i += threads) warp_bins[i] = 0;
+    __syncthreads();
+    // Words past the end of the tile come last, in the last bin.
+#pragma unroll
+    for (int k = 0; k < items; ++k) {
+      const std::uint32_t bin = Full || first + k * 32 < at.size ? bin_of(words[k]) : radix_bins - 1;
+      held.set(k, bin);
+      atomicAdd(&own_bins[bin], 1U);
+    }
+    __syncthreads();
+    const std::uint32_t bin = threadIdx.x;
+    const std::uint32_t past_end = bin == radix_bins - 1 ? tile_words - at.size : 0;
+    const std::uint32_t counted = scan_over_warps<warps, radix_bins>(warp_bins);
+    const std::uint32_t aggregate = counted - past_end;
+    const std::uint32_t begin = begin_of_bin(tile, at, counted, aggregate);
+    add_to_warps<warps, radix_bins>(warp_bins, begin);
+    __syncthreads();
+    rank_by_match<items, radix_bins>([&](int k) { return held.get(k); }, own_bins, rank);
+    __syncthreads();
+    return aggregate;
+  }
+
+  /// The same in any order, for words without values: equal ones are the same.
+  template <bool Full>
+  __device__ __forceinline__ std::uint32_t rank_in_any_order(std::uint32_t tile, const tile_of_run& at,
+                                                             const word (&words)[items],
+                                                             const bin_of_part<word::limbs>& bin_of,
+                                                             packed_bytes<items>& held, packed_numbers<items>& rank) {
+    auto* const bins = reinterpret_cast<std::uint32_t*>(block_.staged);
+    const std::uint32_t first = first_item_of_thread<items>();
+    if (threadIdx.x < radix_bins) bins[threadIdx.x] = 0;
+#pragma unroll
+    for (int k = 0; k < items; ++k) held.set(k, bin_of(words[k]) & 0xff);
+    __syncthreads();
+    rank_unordered<items, radix_bins, Full>(
+        [&](int k) { return Full || first + k * 32 < at.size ? held.get(k) : no_bin; }, bins, rank);
+    __syncthreads();
+    const std::uint32_t aggregate = threadIdx.x < radix_bins ? bins[threadIdx.x] : 0;
+    begin_of_bin(tile, at, aggregate, aggregate);
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < items; ++k) rank.add(k, block_.shared.bin_begin[held.get(k)]);
+    return aggregate;
+  }
+
+  /// Where bin threadIdx.x begins in the sorted tile, which is kept, too. Publishes how many words it has.
+  __device__ __forceinline__ std::uint32_t begin_of_bin(std::uint32_t tile, const tile_of_run& at,
+                                                        std::uint32_t counted, std::uint32_t aggregate) {
+    const std::uint32_t bin = threadIdx.x;
+    if (bin < radix_bins && tile > at.first_tile) publish(states(), tile, aggregate + 1);
+    std::uint32_t begin[1] = {counted};
+    scan_bins<radix_bins, threads>(begin, block_.shared.warp_sums);
+    if (bin < radix_bins) block_.shared.bin_begin[bin] = begin[0];
+    return begin[0];
   }
 
   /// Looks back for where bin threadIdx.x of the tile goes, and publishes where the bin continues.
