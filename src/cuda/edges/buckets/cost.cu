@@ -12,13 +12,16 @@ using primitives::edge_sum_problem;
 namespace {
 
 /// Fitted to an H200, 2.9 x 10^7 and 5.6 x 10^7 edges of a box of tetrahedra: 14 and 17 ps an edge in order, 16 and 24
-/// at random. With words that are carried, to 10^6 to 3 x 10^7 edges with weights of f32 and f64.
+/// at random. With words that are carried, to 10^6 to 3 x 10^7 edges with weights of f32 and f64. Two parts of a bucket
+/// took, of 10^8 edges in order without weights, 45 ps an edge, where one takes 36 (2.9 x 10^7); with weights 6 and 13
+/// more than one (3 x 10^7): 0.4 of a listing. Four and eight have not been measured; each walks all ends of the bucket
+/// once more.
 struct bucket_list_tuning {
   double ends_placed = 0.0166;  ///< ends of which the ranks are found in the time in which the L2 cache moves a byte
   double ends_listed = 0.0115;  ///< ends that are listed in that time
   double placed_with_a_word = 0.35;  ///< time that a word which is carried adds, of that without
   double listed_with_a_word = 0.45;
-  double listed_again = 0.4;  ///< and each part of a bucket behind the first
+  double listed_again = 0.4;  ///< and each part of a bucket behind the first, with words or without
 };
 constexpr bucket_list_tuning tuning_of_bucket_lists;
 
@@ -43,7 +46,7 @@ void add_bucket_list_cost(const edge_sum_problem& p, const bucket_cut& cut, cons
         tuning_of_bucket_lists.ends_placed,
         (1 + tuning_of_bucket_lists.placed_with_a_word * cut.carried) * whole(cut.tiles, 2 * multiprocessors));
   plan.add("table turned", 3 * m.step_seconds + m.streamed(3 * table, 3 * table));
-  const std::uint32_t again = cut.carried == 0 ? 0 : (1U << (cut.bucket_bits - cut.part_bits)) - 1;
+  const std::uint32_t again = (1U << (cut.bucket_bits - cut.part_bits)) - 1;
   phase("ends listed", ends * (6 + 4 + 8 * cut.carried) + p.nodes * 8, tuning_of_bucket_lists.ends_listed,
         (1 + tuning_of_bucket_lists.listed_with_a_word * cut.carried + tuning_of_bucket_lists.listed_again * again) *
             whole(cut.parts(), multiprocessors));
