@@ -78,6 +78,47 @@ TEST(EdgeSumPlansOfCuda, SumRandomGraphsByBucketsInAnyOrder) {
   EXPECT_EQ(cheapest(primitives::edge_sum_variants(), p, m), "cuda.bucketed");
 }
 
+template <class Variants, class Problem>
+double seconds_of(const Variants& variants, std::string_view name, const Problem& p, const machine& m,
+                  std::string_view term) {
+  double seconds = 0;
+  for (const auto& v : variants) {
+    if (v.name != name) continue;
+    const plan::planned plan = v.plan(p, plan::scope(m));
+    for (std::size_t t = 0; t < plan.term_count; ++t) {
+      if (plan.terms[t].what == term) seconds += plan.terms[t].seconds;
+    }
+  }
+  return seconds;
+}
+
+// Nodes of a bucket whose lists do not fit shared memory at once are listed part by part, and each part walks all ends
+// of its bucket: two parts from 8.4 x 10^6 nodes on, four from 16.8, eight from 33.6.
+TEST(EdgeSumPlansOfCuda, PriceEachPartOfABucketThatIsListed) {
+  const machine m = shipped();
+  const auto listed = [&](std::uint64_t nodes) {
+    return seconds_of(primitives::edge_sum_variants(), "cuda.bucketed", mesh_of(7 * nodes), m, "ends listed") /
+           static_cast<double>(nodes);
+  };
+  const double one = listed(8'000'000);
+  EXPECT_NEAR(listed(16'000'000) / one, 1.4, 0.05);
+  EXPECT_NEAR(listed(32'000'000) / one, 1 + 3 * 0.4, 0.05);
+  EXPECT_NEAR(listed(64'000'000) / one, 1 + 7 * 0.4, 0.1);
+}
+
+// Lists of up to 64 entries in the mean are brought into rows, which moves 16 bytes an entry.
+TEST(EdgeSumPlansOfCuda, PriceTheRowsThatAPreparationWrites) {
+  const machine m = shipped();
+  prepare_edge_sum_problem p;
+  p.sum = mesh_of(10'000'000);
+  const auto rows = [&] { return seconds_of(primitives::prepare_edge_sum_variants(), "cuda.by_node", p, m, "rows"); };
+  const double moved = 2 * 10'000'000.0 * 16;
+  EXPECT_GT(rows(), moved / m.copy_bytes_per_second);
+  EXPECT_LT(rows(), 1.5 * moved / m.copy_bytes_per_second);
+  p.sum.nodes = p.sum.edges / 100;
+  EXPECT_EQ(rows(), 0);
+}
+
 TEST(EdgeSumPlansOfCuda, PrepareMeshesByTilesAndOtherGraphsByNode) {
   const machine m = shipped();
   prepare_edge_sum_problem p;

@@ -172,7 +172,7 @@ void judge_sorts_on_cuda([[maybe_unused]] const char* file) {
   // The most is of 4096 nested keys of 16 bytes, which a network of the papers sorts best.
   const verdict all = judge(r, 1.65, -2.0);
   EXPECT_GE(all.problems, 300U);
-  EXPECT_LE(all.mean_regret(), 1.02);
+  EXPECT_LE(all.mean_regret(), 1.015);
   // How keys are distributed is not known to a plan, and decides most of a short list's time. Sorts by codes are
   // planned for usual keys in place of uniform ones but in long lists.
   std::erase_if(r.problems, [](const recorded_problem& p) {
@@ -187,6 +187,55 @@ void judge_sorts_on_cuda([[maybe_unused]] const char* file) {
   GTEST_SKIP() << "built without CUDA, so its variants are not in the lists";
 #endif
 }
+
+/// A problem's name without the distribution of its keys, of which a plan knows nothing.
+std::string without_distribution(const std::string& name) {
+  const std::size_t begin = name.find('/') + 1;
+  const std::size_t end = name.find_first_of(":/", begin);
+  return name.substr(0, begin) + name.substr(end);
+}
+
+// Among problems that differ in the distribution of their keys alone a plan makes one choice, and its worst regret may
+// be large whatever the choice is: of 4096 keys of 4 bytes 1.28 by cuda.sample, 1.32 by cuda.cub. So it is compared
+// with the least worst regret of any variant. Forms of papers are no choice, and not among the best.
+void judge_choices_on_cuda([[maybe_unused]] const char* file) {
+#if SHEAF_HAS_CUDA
+  constexpr double most_regret = 1.17;
+  const record r = load(file);
+  struct choice {
+    std::string variant;
+    std::map<std::string, double> worst;  // regret, by variant
+  };
+  std::map<std::string, choice> choices;
+  for (const recorded_problem& p : r.problems) {
+    auto estimates = entry_of(p.problem).estimates(p.problem, r.profile.backend, r.profile);
+    std::erase_if(estimates,
+                  [&](const variant_estimate& e) { return !p.seconds.contains(e.variant) || e.by_name_only; });
+    const variant_estimate* const cheapest = primitives::cheapest(estimates);
+    ASSERT_NE(cheapest, nullptr) << p.name;
+    double best = 1e300;
+    for (const variant_estimate& e : estimates) best = std::min(best, p.seconds.at(e.variant));
+    choice& c = choices[without_distribution(p.name)];
+    c.variant = cheapest->variant;
+    for (const variant_estimate& e : estimates) {
+      double& worst = c.worst[e.variant];
+      worst = std::max(worst, p.seconds.at(e.variant) / best);
+    }
+  }
+  EXPECT_GE(choices.size(), 100U);
+  for (const auto& [problems, c] : choices) {
+    const auto least = std::min_element(c.worst.begin(), c.worst.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+    EXPECT_LE(c.worst.at(c.variant), std::max(most_regret, least->second + 0.005))
+        << problems << ": chose " << c.variant << ", where the most by " << least->first << " is " << least->second;
+  }
+#else
+  GTEST_SKIP() << "built without CUDA, so its variants are not in the lists";
+#endif
+}
+
+TEST(Recorded, NoOtherChoicesAmongSortsAreMuchBetterOnAnH100) { judge_choices_on_cuda("h100/sort-model.json"); }
+TEST(Recorded, NoOtherChoicesAmongSortsAreMuchBetterOnAnH200) { judge_choices_on_cuda("h200/sort-model.json"); }
 
 TEST(Recorded, SortsOnAnH100) { judge_sorts_on_cuda("h100/sort-model.json"); }
 TEST(Recorded, SortsOnAnH200) { judge_sorts_on_cuda("h200/sort-model.json"); }

@@ -1,7 +1,14 @@
-"""script/update-tables on results that are made here: what it writes, and what it says of files it cannot use."""
+"""script/update-tables on results that are made here: what it writes, and what it says of files it cannot use.
 
+Most tests call its main here, and ask sheaf-bench once about each row: an interpreter and one or two sheaf-benches, each
+of which loads the libraries of the peers in a tenth of a second, took most of the time. What needs a process of its own
+has one.
+"""
+
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -31,6 +38,31 @@ def load_script():
 
 
 TABLES = load_script()
+
+
+class AskedOnce:
+    """Asks a sheaf-bench once about each row: what it says follows from the row's name."""
+
+    def __init__(self, ask):
+        self.ask = ask
+        self.documents, self.rows = {}, {}
+
+    def __call__(self, bench, names):
+        bench = str(bench)
+        rows = self.rows.setdefault(bench, {})
+        unknown = [name for name in names if name not in rows]
+        if unknown or bench not in self.documents:
+            self.documents[bench] = self.ask(bench, unknown)
+            rows.update(zip(unknown, self.documents[bench]["rows"]))
+        return {**self.documents[bench], "rows": [rows[name] for name in names]}
+
+
+TABLES.descriptions = AskedOnce(TABLES.descriptions)
+
+
+def ask_about(names):
+    """Asks about all rows of a test at once."""
+    TABLES.descriptions(BENCH or TABLES.find_bench(), list(names))
 
 
 def row(problem, who, seconds, backend="cuda", **changed):
@@ -79,11 +111,26 @@ class Folder(unittest.TestCase):
         document = {"schema_version": 2, "recorded": recorded, "machines": machines, "rows": rows}
         (self.folder / "results" / name).write_text(json.dumps(document), encoding="utf-8")
 
-    def run_script(self, *options, stdout=subprocess.PIPE):
-        return subprocess.run(
-            [sys.executable, str(SCRIPT), "--results", str(self.folder / "results"), "--readme", str(self.readme),
-             "--page", str(self.page), "--scale-out", str(self.scale_out), *(["--bench", BENCH] if BENCH else []), *options],
-            stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+    def options(self, *options):
+        return ["--results", str(self.folder / "results"), "--readme", str(self.readme), "--page", str(self.page),
+                "--scale-out", str(self.scale_out), *(["--bench", BENCH] if BENCH else []), *options]
+
+    def run_script(self, *options):
+        """The script's main, as a process that has ended. What it does not catch fails the test."""
+        out, errors = io.StringIO(), io.StringIO()
+        code = 0
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            try:
+                TABLES.main(self.options(*options))
+            except SystemExit as end:  # with a message, the interpreter prints it and ends with 1
+                code = 1 if isinstance(end.code, str) else end.code or 0
+                if isinstance(end.code, str):
+                    errors.write(end.code + "\n")
+        return subprocess.CompletedProcess(options, code, out.getvalue(), errors.getvalue())
+
+    def run_program(self, *options, stdout=subprocess.PIPE):
+        return subprocess.run([sys.executable, str(SCRIPT), *self.options(*options)], stdout=stdout,
+                              stderr=subprocess.PIPE, text=True, check=False)
 
     def lines_of(self, rows, table="slower"):
         """What a table of the page, or the overview of README.md, has of headline rows and these."""
@@ -180,13 +227,13 @@ class ScaleOut(Folder):
 class Tables(Folder):
     def test_check_fails_until_they_are_written(self):
         self.put("a.json", headlines())
-        before = self.run_script("--check")
+        before = self.run_program("--check")
         self.assertEqual(before.returncode, 1)
         self.assertIn("run script/update-tables", before.stderr)
         self.assertEqual(self.readme.read_text(encoding="utf-8"), EMPTY_README)
         self.assertFalse(self.page.exists())
-        self.assertEqual(self.run_script().returncode, 0)
-        after = self.run_script("--check")
+        self.assertEqual(self.run_program().returncode, 0)
+        after = self.run_program("--check")
         self.assertEqual((after.returncode, after.stdout), (0, ""), after.stderr)
 
     def test_check_fails_where_a_figure_is_typed(self):
@@ -281,15 +328,17 @@ class Tables(Folder):
         self.assertTrue(any("records of 4 bytes, the last writer wins" in line for line in lines), lines)
 
     def test_lists_say_what_is_computed_and_in_which_order(self):
-        for name, call, what in (
-                ("list_rank/permutation/r4/u32/n=4096", "list_rank",
-                 "ranks of 4 bytes, u32 successors, random permutation"),
-                ("list_rank/identity/r8/i64+many/n=4096", "list_rank",
-                 "many lists, ranks of 8 bytes, i64 successors, list in order"),
-                ("list_scan/strided:1001/r4/u32+u32+packed/n=4096", "list_scan",
-                 "sums of u32 values in packed nodes, u32 successors, stride of 1001 records"),
-                ("list_scan/reverse/r8/u32+f64+max+exclusive/n=4096", "list_scan",
-                 "exclusive max of f64 values, u32 successors, list in reverse order")):
+        cases = (
+            ("list_rank/permutation/r4/u32/n=4096", "list_rank",
+             "ranks of 4 bytes, u32 successors, random permutation"),
+            ("list_rank/identity/r8/i64+many/n=4096", "list_rank",
+             "many lists, ranks of 8 bytes, i64 successors, list in order"),
+            ("list_scan/strided:1001/r4/u32+u32+packed/n=4096", "list_scan",
+             "sums of u32 values in packed nodes, u32 successors, stride of 1001 records"),
+            ("list_scan/reverse/r8/u32+f64+max+exclusive/n=4096", "list_scan",
+             "exclusive max of f64 values, u32 successors, list in reverse order"))
+        ask_about(name for name, *_ in cases)
+        for name, call, what in cases:
             lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "serial_walk", 5e-4)])
             self.assertEqual(lines, [f"| `{call}` | {what} | H200 | 2^12 | walk of one CPU thread | 0.50 | 1 of 1 |"])
 
@@ -301,25 +350,29 @@ class Tables(Folder):
         self.assertEqual(lines, [f"| `list_scan` | {what} | H200 | 2^12 | walk of one CPU thread | 0.50 | 1 of 1 |"])
 
     def test_searches_say_what_is_looked_for_where(self):
-        for name, call, what in (
-                ("build_hash_index/x16/r4/k64+load99/n=4096", "build_hash_index",
-                 "keys of 8 bytes, 16 records each, load 0.99"),
-                ("hash_find/zipf:s1024:x1:h50/r4/k32/n=4096", "hash_find",
-                 "2^10 records, keys of 4 bytes, one record each; 50 % found, Zipf"),
-                ("hash_search/strided:7:xzipf:h100/r4/k64+load5/n=4096", "hash_search",
-                 "2^12 records, keys of 8 bytes, of many records or few, load 0.05; 100 % found, strided")):
+        cases = (
+            ("build_hash_index/x16/r4/k64+load99/n=4096", "build_hash_index",
+             "keys of 8 bytes, 16 records each, load 0.99"),
+            ("hash_find/zipf:s1024:x1:h50/r4/k32/n=4096", "hash_find",
+             "2^10 records, keys of 4 bytes, one record each; 50 % found, Zipf"),
+            ("hash_search/strided:7:xzipf:h100/r4/k64+load5/n=4096", "hash_search",
+             "2^12 records, keys of 8 bytes, of many records or few, load 0.05; 100 % found, strided"))
+        ask_about(name for name, *_ in cases)
+        for name, call, what in cases:
             lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "binary_search", 5e-4)])
             peer = "`std::lower_bound` by all threads"
             self.assertEqual(lines, [f"| `{call}` | {what} | H200 | 2^12 | {peer} | 0.50 | 1 of 1 |"])
 
     def test_products_say_what_the_matrix_is(self):
-        for name, what in (
-                ("spmv/banded:x16/r4/u32+f32/n=4096", "banded, 16 a row, u32+f32"),
-                ("spmv/grid:x7/r8/u32+u64+f64/n=4096", "grid, 7 a row, u32+u64+f64"),
-                ("spmv/uniform:c900:xzipf/r4/i32+f32+transposed+f64_sums/n=4096",
-                 "random columns, uneven rows, 900 columns, i32+f32, transposed, sums f64"),
-                ("spmv/zipf:s70:c900/r8/u64+f64+row_ends/n=4096",
-                 "Zipf columns, 70 rows, 900 columns, u64+f64, rows with ends of their own")):
+        cases = (
+            ("spmv/banded:x16/r4/u32+f32/n=4096", "banded, 16 a row, u32+f32"),
+            ("spmv/grid:x7/r8/u32+u64+f64/n=4096", "grid, 7 a row, u32+u64+f64"),
+            ("spmv/uniform:c900:xzipf/r4/i32+f32+transposed+f64_sums/n=4096",
+             "random columns, uneven rows, 900 columns, i32+f32, transposed, sums f64"),
+            ("spmv/zipf:s70:c900/r8/u64+f64+row_ends/n=4096",
+             "Zipf columns, 70 rows, 900 columns, u64+f64, rows with ends of their own"))
+        ask_about(name for name, *_ in cases)
+        for name, what in cases:
             lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "cusparse", 6e-4),
                                    row(name, "cusparse.alg2.preprocessed", 5e-4)])
             self.assertEqual(lines, [f"| `spmv` | {what} | H200 | 2^12 | cuSPARSE | 0.60 | 1 of 1 |"])
@@ -338,12 +391,14 @@ class Tables(Folder):
         self.assertIn("## prepared spmv, H200", self.page.read_text(encoding="utf-8"))
 
     def test_sums_over_edges_say_what_the_graph_is(self):
-        for name, what in (
-                ("edge_sum/identity/r12/u32+f32/n=4096", "ends as in a box, 3 components of f32, u32"),
-                ("edge_sum/permutation:s900/r40/u64+f64+inverse_square+weights+pairs+unordered/n=4096",
-                 "ends of a box at random, 900 nodes, 5 components of f64, u64, inverse-square forces, with weights, "
-                 "ends side by side, in any order"),
-                ("edge_sum/zipf/r4/i32+f32/n=4096", "ends Zipf, 1 component of f32, i32")):
+        cases = (
+            ("edge_sum/identity/r12/u32+f32/n=4096", "ends as in a box, 3 components of f32, u32"),
+            ("edge_sum/permutation:s900/r40/u64+f64+inverse_square+weights+pairs+unordered/n=4096",
+             "ends of a box at random, 900 nodes, 5 components of f64, u64, inverse-square forces, with weights, "
+             "ends side by side, in any order"),
+            ("edge_sum/zipf/r4/i32+f32/n=4096", "ends Zipf, 1 component of f32, i32"))
+        ask_about(name for name, *_ in cases)
+        for name, what in cases:
             rows = [row(name, "sheaf", 1e-3), row(name, "atomics", 5e-4)]
             peer = "kernel of `atomicAdd`"
             self.assertEqual(self.lines_of(rows), [f"| `edge_sum` | {what} | H200 | 2^12 | {peer} | 0.50 | 1 of 1 |"])
@@ -425,8 +480,8 @@ class Tables(Folder):
 
 
 class Errors(Folder):
-    def expect(self, message):
-        done = self.run_script()
+    def expect(self, message, done=None):
+        done = done or self.run_script()
         self.assertEqual(done.returncode, 1)
         self.assertIn(message, done.stderr)
         self.assertNotIn("Traceback", done.stderr)
@@ -460,31 +515,33 @@ class Errors(Folder):
     def test_problems_that_no_call_has(self):
         slots = "an order and a number of slots, such as uniform:s1024"
         rows = "a pattern of nonzeros with rows (s1000) or the entries of a row (x16)"
-        for name, message in (("split/uniform/r4/own/n=64", "'uniform' is not a distribution of keys and the bits that"),
-                              ("split/uniform:b33/r4/own/n=64", "'33' is not a number of bits that the key has"),
-                              ("split/uniform:b8/r4/u32/n=64", "'u32' is not own, k32 or k64"),
-                              ("scatter_reduce/zipf/r4/u32+f32/n=64", f"'zipf' is not {slots}"),
-                              ("scatter_reduce/zipf:s10/r4/u32/n=64", "'u32' is not an index type and a value type"),
-                              ("list_rank/identity/r4/u32+f32/n=64", "'f32' is not the number of lists: many"),
-                              ("list_scan/identity/r4/u32+f32+packed+max/n=64", "is written 'list_scan/identity/r4/"),
-                              ("hash_find/uniform:s9:x1/r4/k64/n=64", "'uniform:s9:x1' is not an order, the records"),
-                              ("hash_find/uniform:x1:h101/r4/k64/n=64", "'101' is not a number of hits in per cent"),
-                              ("build_hash_index/x0/r4/k64/n=64", "'0' is not a number of records that share a key"),
-                              ("hash_count/uniform:x1:h5/r4/k64+99/n=64", "'99' is not a load factor in per cent"),
-                              ("spmv/banded/r4/u32+f32/n=64", f"'banded' is not {rows}"),
-                              ("spmv/banded:s9:x3/r4/u32+f32/n=64", f"'banded:s9:x3' is not {rows}"),
-                              ("spmv/grid:x8/r4/u32+f32/n=64", "'grid:x8' is not a grid: x5 or x9 for a square"),
-                              ("edge_sum/identity:s/r4/u32+f32/n=64", "'' is not the number of nodes of a graph"),
-                              ("edge_sum/identity/r4/u32+u32/n=64", "'u32' is not a type of nodes' values: f32, f64"),
-                              ("spmv/banded:x3/r4/u32/n=64", "'u32' is not an index type, or two, and a value type"),
-                              ("spmv/banded:x3/r4/u32+f32+row_ends+transposed/n=64", "is written 'spmv/banded:x3/r4/"),
-                              ("list_scan/identity:s9/r4/u32+f32/n=64", "'identity:s9' is not an access pattern"),
-                              ("sort_keys/uniform/r4/own/n=64", "'own' is not a type of keys: u32, i64, f32, bytes10"),
-                              ("sort_keys/uniform:b9-3/r4/u32/n=64", "'3' is not a range of the key's bits"),
-                              ("gather/clustered:\u00b2/r4/u32/n=64", "is not an access pattern; there are identity, "),
-                              ("gather/same/r4/u32/n=\u0663", "character 22: '\\xd9\\xa3' is not a whole number"),
-                              ("gather/same/r4/u32/n=0", "(gather/same/r4/u32/n=0): count is 0, not a number from 1"),
-                              ("gather/same/r4/u32/n=" + "9" * 5000, "which no table can show")):
+        cases = (("split/uniform/r4/own/n=64", "'uniform' is not a distribution of keys and the bits that"),
+                 ("split/uniform:b33/r4/own/n=64", "'33' is not a number of bits that the key has"),
+                 ("split/uniform:b8/r4/u32/n=64", "'u32' is not own, k32 or k64"),
+                 ("scatter_reduce/zipf/r4/u32+f32/n=64", f"'zipf' is not {slots}"),
+                 ("scatter_reduce/zipf:s10/r4/u32/n=64", "'u32' is not an index type and a value type"),
+                 ("list_rank/identity/r4/u32+f32/n=64", "'f32' is not the number of lists: many"),
+                 ("list_scan/identity/r4/u32+f32+packed+max/n=64", "is written 'list_scan/identity/r4/"),
+                 ("hash_find/uniform:s9:x1/r4/k64/n=64", "'uniform:s9:x1' is not an order, the records"),
+                 ("hash_find/uniform:x1:h101/r4/k64/n=64", "'101' is not a number of hits in per cent"),
+                 ("build_hash_index/x0/r4/k64/n=64", "'0' is not a number of records that share a key"),
+                 ("hash_count/uniform:x1:h5/r4/k64+99/n=64", "'99' is not a load factor in per cent"),
+                 ("spmv/banded/r4/u32+f32/n=64", f"'banded' is not {rows}"),
+                 ("spmv/banded:s9:x3/r4/u32+f32/n=64", f"'banded:s9:x3' is not {rows}"),
+                 ("spmv/grid:x8/r4/u32+f32/n=64", "'grid:x8' is not a grid: x5 or x9 for a square"),
+                 ("edge_sum/identity:s/r4/u32+f32/n=64", "'' is not the number of nodes of a graph"),
+                 ("edge_sum/identity/r4/u32+u32/n=64", "'u32' is not a type of nodes' values: f32, f64"),
+                 ("spmv/banded:x3/r4/u32/n=64", "'u32' is not an index type, or two, and a value type"),
+                 ("spmv/banded:x3/r4/u32+f32+row_ends+transposed/n=64", "is written 'spmv/banded:x3/r4/"),
+                 ("list_scan/identity:s9/r4/u32+f32/n=64", "'identity:s9' is not an access pattern"),
+                 ("sort_keys/uniform/r4/own/n=64", "'own' is not a type of keys: u32, i64, f32, bytes10"),
+                 ("sort_keys/uniform:b9-3/r4/u32/n=64", "'3' is not a range of the key's bits"),
+                 ("gather/clustered:\u00b2/r4/u32/n=64", "is not an access pattern; there are identity, "),
+                 ("gather/same/r4/u32/n=\u0663", "character 22: '\\xd9\\xa3' is not a whole number"),
+                 ("gather/same/r4/u32/n=0", "(gather/same/r4/u32/n=0): count is 0, not a number from 1"),
+                 ("gather/same/r4/u32/n=" + "9" * 5000, "which no table can show"))
+        ask_about(name for name, *_ in cases if len(name) < 256)
+        for name, message in cases:
             self.put("bad.json", [row(name, "sheaf", 1), row(name, "peer", 1)])
             self.expect("bad.json: row 0")
             self.expect(message)
@@ -535,7 +592,7 @@ class Errors(Folder):
                                (self.folder, "Permission denied"),
                                ("/bin/true", "/bin/true: --describe ended with 0"),
                                ("/bin/false", "/bin/false: --describe ended with 1")):
-            done = self.run_script("--bench", str(bench))
+            done = self.run_program("--bench", str(bench))
             self.assertEqual(done.returncode, 1)
             self.assertIn(message, done.stderr)
             self.assertNotIn("Traceback", done.stderr)
@@ -610,7 +667,7 @@ class Errors(Folder):
     def test_output_that_is_lost(self):
         self.put("a.json", headlines())
         with open("/dev/full", "w", encoding="utf-8") as full:
-            done = self.run_script("--check", stdout=full)
+            done = self.run_program("--check", stdout=full)
         self.assertEqual(done.returncode, 1)
         self.assertIn("standard output cannot be written", done.stderr)
         self.assertNotIn("Traceback", done.stderr)
@@ -618,7 +675,7 @@ class Errors(Folder):
     def test_two_files_of_one_time(self):
         self.put("a.json", headlines())
         self.put("b.json", headlines())
-        self.expect("were recorded at the same time")
+        self.expect("were recorded at the same time", self.run_program())
 
 
 if __name__ == "__main__":

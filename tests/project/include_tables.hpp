@@ -160,6 +160,7 @@ inline const names_by_name& folders_seen_by_folder(const std::string& backend, c
       {"if_ordered", {"copy", "if_ordered"}},
       {"buckets", {"copy", "if_ordered", "buckets"}},
   };
+  static const names_by_name cuda_edges{{"buckets", {"", "buckets"}}};
   static const names_by_name none;
   if (backend != "cuda") return none;
   return family == "movement" ? cuda_movement
@@ -167,6 +168,7 @@ inline const names_by_name& folders_seen_by_folder(const std::string& backend, c
          : family == "split"  ? cuda_split
          : family == "reduce" ? cuda_reduce
          : family == "sparse" ? cuda_sparse
+         : family == "edges"  ? cuda_edges
                               : none;
 }
 

@@ -16,9 +16,9 @@ constexpr std::uint64_t piece_bytes = std::uint64_t{4} << 20;
 /// Calls work(first, number) for parts of rows, by a few threads: one copies a fraction of what a link carries.
 template <class Work>
 void share(int most, std::uint64_t rows, std::uint64_t width, Work work) {
-  constexpr std::uint64_t most_threads = 8;
+  constexpr std::uint64_t most_at_once = 8;
   constexpr std::uint64_t bytes_of_thread = std::uint64_t{256} << 10;
-  const std::uint64_t threads = std::min(most_threads, static_cast<std::uint64_t>(most));
+  const std::uint64_t threads = std::min(most_at_once, static_cast<std::uint64_t>(most));
   const std::uint64_t parts = std::clamp<std::uint64_t>(rows * width / bytes_of_thread, 1, threads);
   core::for_each_task(parts, threads, [&](std::uint64_t part) {
     const std::uint64_t first = rows / parts * part + std::min(part, rows % parts);

@@ -117,6 +117,7 @@ plan::planned plan_by_node(const prepare_edge_sum_problem& problem, const plan::
   plan.scratch_bytes = core::bytes_of<by_node_arrays>(problem);
   plan.decided.set(prepare_edge_sum_decision{run_seconds});
   add_list_cost(sum, listed_ends::both, machine, plan);
+  if (suits_rows(sum)) add_row_cost(sum, 2 * sum.edges, machine, plan);
   plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
   return plan;
 }

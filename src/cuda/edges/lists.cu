@@ -154,6 +154,13 @@ void add_list_cost(const edge_sum_problem& problem, listed_ends ends, const mach
   plan.add("sort", entries == 0 ? 0 : times * pair_passes_cost(passes_of(problem.nodes, entries), machine).seconds);
 }
 
+// Entries of 8 bytes are read, and written as two words; so are the begins. A warp reads and writes the entries of a
+// slice in one piece, so that all is streamed. No preparation has been recorded: the price is one of bytes moved.
+void add_row_cost(const edge_sum_problem& problem, std::uint64_t entries, const machine& machine, plan::planned& plan) {
+  const std::uint64_t moved = entries * 2 * sizeof(list_entry) + (problem.nodes + 1) * 2 * sizeof(std::uint64_t);
+  plan.add("rows", 2 * machine.step_seconds + machine.streamed(moved, moved));
+}
+
 std::uint64_t piece_sum_bytes(const edge_sum_problem& p, std::uint64_t entries) noexcept {
   return 2 * ceil_div(entries, edge_kernels::piece_entries) * p.result_bytes();
 }

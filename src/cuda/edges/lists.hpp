@@ -55,6 +55,10 @@ void queue_longest(const context& ctx, const std::uint64_t* begins, std::uint64_
 void add_list_cost(const primitives::edge_sum_problem& problem, listed_ends ends, const machine& machine,
                    plan::planned& plan);
 
+/// Adds what queue_rows takes to a plan.
+void add_row_cost(const primitives::edge_sum_problem& problem, std::uint64_t entries, const machine& machine,
+                  plan::planned& plan);
+
 /// Bytes of the sums of long lists' pieces.
 std::uint64_t piece_sum_bytes(const primitives::edge_sum_problem& problem, std::uint64_t entries) noexcept;
 /// Lanes that sum a list.

@@ -62,7 +62,8 @@ void complete_plan(const sort_problem& problem, const word_encoding& encoding, s
   plan.decided.set(word_sort_decision{encoding, layout, method});
   plan.scratch_bytes = layout.bytes;
   if (!encoding.yields_order || problem.product != sort_product::records) return;
-  gathers_by_order::end_plan(plan, problem, index_type::u32, in, layout.tables);
+  gathers_by_order::end_plan(plan, problem, index_type::u32, in, layout.tables,
+                             radix_tuning.gather_steps * in.machine.step_seconds);
 }
 
 void sort_by_words(const context& ctx, const sort_problem& problem, const plan::planned& plan,

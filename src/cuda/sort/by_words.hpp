@@ -61,6 +61,12 @@ struct radix_costs {
   word_cost pass{22.6, 2.45};
   double pass_with_values = 1.05;  ///< time of passes with a caller's values over that without
   double histogram_steps = 4.27;
+  /// A block with one tile counts it in rounds, each of which waits for memory; all but the first, which is in
+  /// histogram_steps. 2^20 words are some 150 long tiles, one for each multiprocessor: by one digit 6 to 8 us more than
+  /// their passes. Longer lists stream past meanwhile.
+  double later_counting_round_steps = 3;
+  /// Each gather of rows or values behind a sort: 4.2 to 5 us for 2^12 and 2^16 rows, though they are in the cache.
+  double gather_steps = 3;
   // Of a pass, however few words there are.
   double pass_steps = 3.3;
   double pass_steps_with_values = 4.6;   ///< values or row numbers
@@ -70,7 +76,7 @@ constexpr radix_costs radix_tuning;
 
 /// Adds the extraction of keys, and for each round the histogram and `passes` passes, to a plan.
 inline void add_passes(plan::planned& plan, const primitives::sort_problem& problem, const word_encoding& encoding,
-                       double passes, const machine& machine) {
+                       sort_method method, double passes, const machine& machine) {
   const auto count = static_cast<double>(problem.count);
   const auto key = static_cast<double>(encoding.word_bytes());
   const double value = encoding.has_values() ? separate_value_bytes(problem, encoding) : 0;
@@ -84,7 +90,10 @@ inline void add_passes(plan::planned& plan, const primitives::sort_problem& prob
                           rounds * (radix_tuning.histogram_steps + passes * steps_a_pass) * machine.step_seconds);
   if (encoding.is_extracted)
     plan.add("rows read", extraction_seconds(problem, encoding.rounds, encoding.word_bytes(), machine));
-  plan.add("digits counted", rounds * count * radix_tuning.histogram.seconds(read, machine));
+  const double later_rounds = counting_rounds(word_sort_of(problem, encoding, method, encoding.key_bits)) - 1;
+  plan.add("digits counted",
+           rounds * std::max(count * radix_tuning.histogram.seconds(read, machine),
+                             later_rounds * radix_tuning.later_counting_round_steps * machine.step_seconds));
   // The first pass of the first round makes the row numbers, and reads none.
   const double unread = encoding.yields_order ? value : 0;
   const double slowdown = value > 0 && !encoding.yields_order ? radix_tuning.pass_with_values : 1;

@@ -15,7 +15,7 @@ plan::planned plan_onesweep(const sort_problem& problem, const plan::scope& scop
     return plan::rejected("sorts words of 4 or 8 bytes without a row number");
   if (problem.count >= sorted_words_limit) return plan::rejected("counts in 31 bits");
   plan::planned plan;
-  add_passes(plan, problem, encoding, std::ceil(encoding.key_bits / 8.0), scope.machine);
+  add_passes(plan, problem, encoding, sort_method::onesweep, std::ceil(encoding.key_bits / 8.0), scope.machine);
   complete_plan(problem, encoding, sort_method::onesweep, scope, plan);
   return plan;
 }

@@ -64,10 +64,10 @@ plan::planned plan_sample_sort(const sort_problem& problem, const plan::scope& s
     if (encoding.is_extracted)
       plan.add("rows read", extraction_seconds(problem, encoding.rounds, encoding.word_bytes(), machine));
   } else if (tries_digit) {
-    add_passes(plan, problem, encoding, 1, machine);
+    add_passes(plan, problem, encoding, sort_method::sample, 1, machine);
   } else {
     const std::uint32_t codes = codes_of_even_keys(static_cast<std::uint32_t>(problem.count));
-    add_passes(plan, problem, encoding, passes_of_codes(codes), machine);
+    add_passes(plan, problem, encoding, sort_method::sample, passes_of_codes(codes), machine);
     plan.add("codes", rounds * tuning_of_sample_sort.codes_steps * machine.step_seconds);
   }
   const double group = ((has_values ? tuning_of_sample_sort.group_with_values : tuning_of_sample_sort.group) +
@@ -79,7 +79,7 @@ plan::planned plan_sample_sort(const sort_problem& problem, const plan::scope& s
   plan.add("groups finished", rounds * std::max(finish, group) * finish_slowdown);
   if (tries_digit) {
     plan::planned by_digits;
-    add_passes(by_digits, problem, encoding, std::ceil(encoding.key_bits / 8.0), machine);
+    add_passes(by_digits, problem, encoding, sort_method::sample, std::ceil(encoding.key_bits / 8.0), machine);
     if (by_digits.seconds > plan.seconds) plan.add("uneven keys", (by_digits.seconds - plan.seconds) / 2);
   } else if (const double usual = is_one ? 1 : uneven_keys_slowdown(problem, encoding); usual > 1) {
     plan.add("uneven keys", (usual - 1) * plan.seconds);

@@ -146,18 +146,14 @@ template <class Value, class Column>
 __global__ void __launch_bounds__(block_threads, resident_blocks)
     add_products(const __grid_constant__ product_arguments<Value, Column> args,
                  const __grid_constant__ row_shares shares, const __grid_constant__ hot_verdict verdict) {
-  __shared__ block_sums<Value, log2_hot_columns> hot;
+  using hot_columns_sums = block_sums<Value, log2_hot_columns>;
   const scaled_terms<Value> terms{static_cast<Value>(args.alpha)};
-  wait_for_kernel_before();
-  const unsigned long long found = verdict.read();
-  const lane_row<Value> read = read_row(args, shares, blockIdx.x);
-  __syncwarp();  // the compiler puts no read of a row below the first use of the verdict
-  if (found != verdict.word(true)) return add_share(args, shares, blockIdx.x, read, sums_in_y<Value>{terms, args.y});
-  hot.clear();
-  __syncthreads();
-  add_share(args, shares, blockIdx.x, read, sums_of_hot_columns<Value>{terms, &hot, args.y});
-  __syncthreads();
-  hot.flush([&](std::uint32_t column, Value sum) { add_to(args.y + column, sum); });
+  add_share_by_verdict<hot_columns_sums>(
+      args, shares, verdict, sums_in_y<Value>{terms, args.y},
+      [&](hot_columns_sums* hot) {
+        return sums_of_hot_columns<Value>{terms, hot, args.y};
+      },
+      [&](std::uint32_t column, Value sum) { add_to(args.y + column, sum); });
 }
 
 /// Adds to copies of y in shared memory, and these to y at the end of the block.

@@ -268,19 +268,13 @@ __global__ void __launch_bounds__(block_threads, 5)
     find_largest_exponents(const __grid_constant__ product_arguments<Value, Column> args,
                            const __grid_constant__ row_shares shares, const __grid_constant__ hot_verdict verdict,
                            const __grid_constant__ column_sums sums) {
-  __shared__ hot_exponents hot;
-  wait_for_kernel_before();
-  const unsigned long long found = verdict.read();
-  const lane_row<Value> read = read_row(args, shares, blockIdx.x);
-  __syncwarp();  // the compiler puts no read of a row below the first use of the verdict
-  if (found != verdict.word(true)) {
-    return add_share(args, shares, blockIdx.x, read, largest_exponents<Sum>{{}, sums.largest, nullptr});
-  }
-  hot.clear();
-  __syncthreads();
-  add_share(args, shares, blockIdx.x, read, largest_exponents<Sum>{{}, sums.largest, &hot});
-  __syncthreads();
-  hot.flush(sums.largest);
+  using exponents = largest_exponents<Sum>;
+  add_share_by_verdict<hot_exponents>(
+      args, shares, verdict, exponents{{}, sums.largest, nullptr},
+      [&](hot_exponents* hot) {
+        return exponents{{}, sums.largest, hot};
+      },
+      sums.largest);
 }
 
 template <class Sum, class Value, class Column>
@@ -288,19 +282,9 @@ __global__ void __launch_bounds__(block_threads, 4)
     add_multiples(const __grid_constant__ product_arguments<Value, Column> args,
                   const __grid_constant__ row_shares shares, const __grid_constant__ hot_verdict verdict,
                   const __grid_constant__ column_sums sums) {
-  __shared__ hot_sums hot;
-  wait_for_kernel_before();
-  const unsigned long long found = verdict.read();
-  const lane_row<Value> read = read_row(args, shares, blockIdx.x);
-  __syncwarp();  // the compiler puts no read of a row below the first use of the verdict
-  if (found != verdict.word(true)) {
-    return add_share(args, shares, blockIdx.x, read, fixed_point_sums<Sum>(sums, nullptr));
-  }
-  hot.clear();
-  __syncthreads();
-  add_share(args, shares, blockIdx.x, read, fixed_point_sums<Sum>(sums, &hot));
-  __syncthreads();
-  hot.flush(sums);
+  add_share_by_verdict<hot_sums>(
+      args, shares, verdict, fixed_point_sums<Sum>(sums, nullptr),
+      [&](hot_sums* hot) { return fixed_point_sums<Sum>(sums, hot); }, sums);
 }
 
 template <class Sum, class Value, class Column>

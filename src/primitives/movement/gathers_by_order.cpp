@@ -32,9 +32,10 @@ void gathers_by_order::add(const sort_problem& sort, const sorted_array& array, 
 }
 
 void gathers_by_order::end_plan(plan::planned& plan, const sort_problem& p, index_type order, const plan::scope& in,
-                                std::uint64_t begin) {
+                                std::uint64_t begin, double start_seconds) {
   auto gathers = std::make_shared<gathers_by_order>(p, order, plan::inner_scope(in, begin));
   plan.rejection = gathers->rejection_;
+  gathers->seconds_ += static_cast<double>(gathers->gathers_.size()) * start_seconds;
   plan.add("gathered", gathers->seconds_);
   plan.scratch_bytes = std::max(plan.scratch_bytes, begin + gathers->scratch_bytes_);
   plan.inner_calls = std::move(gathers);

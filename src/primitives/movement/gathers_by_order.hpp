@@ -21,8 +21,9 @@ class gathers_by_order {
 
   /// Plans them as what a plan ends with. Their scratch begins at byte `begin` of its scratch, over what has had its
   /// use by then.
+  /// @param start_seconds  what each takes to start behind the kernel before it
   static void end_plan(plan::planned& plan, const sort_problem& sort, index_type order, const plan::scope& in,
-                       std::uint64_t begin);
+                       std::uint64_t begin, double start_seconds = 0);
 
   void run(const context& ctx, const sort_problem& sort, const sort_buffers& buffers, index_span order,
            std::byte* scratch) const;

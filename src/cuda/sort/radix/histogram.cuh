@@ -91,12 +91,15 @@ __device__ void clear_tables(const Block& block) {
   if (block.grid_thread() < most_digits<Block::word::limbs>) tables.counters->tile[block.grid_thread()] = 0;
 }
 
+/// Words that a thread loads at once to count them.
+constexpr std::uint32_t counted_words_per_thread = 8;
+
 /// Counts the words of each bin of all digits, in shared memory and then in the tables.
 template <class Block, class Digits>
 __device__ void count_digits(const Block& block, const void* list, const Digits& digits) {
   using word = typename Block::word;
   constexpr int threads = Block::threads;
-  constexpr std::uint32_t words_per_thread = 8;
+  constexpr std::uint32_t words_per_thread = counted_words_per_thread;
   constexpr std::uint32_t tile_words = words_per_thread * threads;
   auto* const counters = reinterpret_cast<std::uint32_t*>(block.staged);
   const std::uint32_t total = digits.total();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cuda/block/tile.cuh"
-#include "cuda/sort/radix/arguments.cuh"
+#include "cuda/sort/radix/drawn_tiles.cuh"
 #include "cuda/sort/radix/look_back.cuh"
 #include "cuda/sort/radix/parts.hpp"
 
@@ -203,28 +203,16 @@ class part_pass {
   static constexpr int warps = threads / 32;
 
   __device__ __forceinline__ part_pass(const Block& block, const part_tables& tables, std::uint32_t tiles)
-      : block_(block), tables_(tables), tiles_(tiles) {}
+      : block_(block), tables_(tables), tiles_(block, tiles) {}
 
-  /// Tiles are drawn as in radix_pass, so that look-back ends.
   __device__ __forceinline__ void move_tiles() {
-    for (std::uint32_t tile = blockIdx.x; tile < tiles_; tile = next_tile()) {
+    tiles_.for_each([&](std::uint32_t tile) {
       const tile_of_run at = tile_at(tables_, tile);
       at.size == tile_words ? move_tile<true>(tile, at) : move_tile<false>(tile, at);
-    }
+    });
   }
 
  private:
-  __device__ __forceinline__ void draw_tile() {
-    if (threadIdx.x == 0 && tiles_ > gridDim.x)
-      drawn_ = gridDim.x + atomicAdd(block_.arguments.tables.counters->tile, 1U);
-  }
-  __device__ __forceinline__ std::uint32_t next_tile() const {
-    if (tiles_ <= gridDim.x) return tiles_;
-    if (threadIdx.x == 0) block_.shared.tile = drawn_;
-    __syncthreads();
-    return block_.shared.tile;
-  }
-
   template <bool Full>
   __device__ __forceinline__ void move_tile(std::uint32_t tile, const tile_of_run& at) {
     word* const staged = reinterpret_cast<word*>(block_.staged);
@@ -255,7 +243,7 @@ class part_pass {
     }
     place_bins(tile, at, aggregate);
     __syncthreads();
-    draw_tile();
+    tiles_.draw(0);
     packed_bytes<items> bins;
     auto* const words_to = static_cast<word*>(block_.arguments.buffers[2]);
     write_runs<Full, threads>(
@@ -350,8 +338,7 @@ class part_pass {
 
   const Block& block_;
   const part_tables& tables_;
-  std::uint32_t tiles_;
-  std::uint32_t drawn_ = 0;  ///< in the first thread alone
+  drawn_tiles<Block> tiles_;
 };
 
 }  // namespace sheaf::cuda

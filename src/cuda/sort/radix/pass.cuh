@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/block/tile.cuh"
+#include "cuda/sort/radix/drawn_tiles.cuh"
 #include "cuda/sort/radix/histogram.cuh"
 #include "cuda/sort/radix/look_back.cuh"
 
@@ -23,37 +24,19 @@ class radix_pass {
   static constexpr int warps = threads / 32;
 
   __device__ __forceinline__ radix_pass(const Block& block, const Digits& digits)
-      : block_(block), digits_(digits), tiles_(block.tiles()) {}
+      : block_(block), digits_(digits), tiles_(block, block.tiles()) {}
 
-  /// Moves the tile that has the block's number, then tiles that are drawn from a counter. All blocks are resident,
-  /// they draw tiles in order, and a block begins to move a tile as soon as it has drawn it. So the tiles before one
-  /// are being moved or done, and look-back ends.
   __device__ __forceinline__ void move_tiles() {
-    for (std::uint32_t tile = blockIdx.x; tile < tiles_; tile = next_tile()) {
+    tiles_.for_each([&](std::uint32_t tile) {
       if (block_.count - tile * tile_words >= tile_words) {
         move_tile<true>(tile);
       } else {
         move_tile<false>(tile);
       }
-    }
+    });
   }
 
  private:
-  // Draws the block's next tile, where there are more tiles than blocks. The stores hide the atomic's latency, a
-  // microsecond. If the next tile were drawn before the look-back, it would have to wait for the present one, and later
-  // tiles of other blocks would wait for it.
-  __device__ __forceinline__ void draw_tile() {
-    if (threadIdx.x == 0 && tiles_ > gridDim.x)
-      drawn_ = gridDim.x + atomicAdd(block_.arguments.tables.counters->tile + block_.shared.pass.index, 1U);
-  }
-  // The tile that was drawn, or the number of tiles. No thread goes on before all have stored.
-  __device__ __forceinline__ std::uint32_t next_tile() const {
-    if (tiles_ <= gridDim.x) return tiles_;
-    if (threadIdx.x == 0) block_.shared.tile = drawn_;
-    __syncthreads();
-    return block_.shared.tile;
-  }
-
   template <bool Full>
   __device__ __forceinline__ void move_tile(std::uint32_t tile) {
     word* const staged = reinterpret_cast<word*>(block_.staged);
@@ -103,7 +86,7 @@ class radix_pass {
     }
     place_bins(tile, aggregate);
     __syncthreads();
-    draw_tile();
+    tiles_.draw(block_.shared.pass.index);
     packed_bytes<items> bins;
     const auto store_all = [&](auto store) {
       const auto digit_again = digits_.at(block_.shared.pass.digit);
@@ -162,7 +145,7 @@ class radix_pass {
   __device__ __forceinline__ void place_bins(std::uint32_t tile, std::uint32_t aggregate) {
     const std::uint32_t bin = threadIdx.x;
     if (bin >= radix_bins) return;
-    const bool all_at_once = tiles_ <= gridDim.x;
+    const bool all_at_once = tiles_.count() <= gridDim.x;
     const std::uint32_t prefix = tile == 0     ? block_.shared.bin_offset[bin]
                                  : all_at_once ? look_back_far(tile_states(), tile)
                                                : look_back(tile_states(), tile);
@@ -176,8 +159,7 @@ class radix_pass {
 
   const Block& block_;
   const Digits& digits_;
-  std::uint32_t tiles_;
-  std::uint32_t drawn_ = 0;  ///< in the first thread alone
+  drawn_tiles<Block> tiles_;
 };
 
 }  // namespace sheaf::cuda

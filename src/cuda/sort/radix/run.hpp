@@ -17,6 +17,8 @@ using group_finisher = void (*)(const context& ctx, const radix_arguments& args)
 /// The limit of a list's words, exclusive, because a tile state has 31 bits for a number.
 constexpr std::uint64_t sorted_words_limit = std::uint64_t{1} << 31;
 
+/// How often a block loads words to count them, where it has one tile.
+std::uint32_t counting_rounds(const word_sort& sort);
 /// Bytes of scratch that run_radix_sort takes.
 std::uint64_t radix_scratch_bytes(const word_sort& sort);
 /// Queues a sort of words, stable as far as can be seen (value_width), alone or, of one and two limbs, with values of 4

@@ -433,4 +433,26 @@ inline hot_verdict verdict_of(const context& ctx, hot_columns hot) {
   return verdict;
 }
 
+/// Adds up the block's share of terms, those of hot columns in shared memory first, where there are such. The kernel
+/// before this one has the verdict.
+/// @tparam Hot          what a block keeps of hot columns in shared memory; its flush(to) brings it to the output
+/// @param sums          takes terms where no columns are hot
+/// @param sums_through  of a Hot, what takes terms where some are
+template <class Hot, class Value, class Column, class Sums, class SumsThrough, class To>
+__device__ __forceinline__ void add_share_by_verdict(const product_arguments<Value, Column>& args,
+                                                     const row_shares& shares, const hot_verdict& verdict,
+                                                     const Sums& sums, SumsThrough sums_through, const To& to) {
+  __shared__ Hot hot;
+  wait_for_kernel_before();
+  const unsigned long long found = verdict.read();
+  const lane_row<Value> read = read_row(args, shares, blockIdx.x);
+  __syncwarp();  // the compiler puts no read of a row below the first use of the verdict
+  if (found != verdict.word(true)) return add_share(args, shares, blockIdx.x, read, sums);
+  hot.clear();
+  __syncthreads();
+  add_share(args, shares, blockIdx.x, read, sums_through(&hot));
+  __syncthreads();
+  hot.flush(to);
+}
+
 }  // namespace sheaf::cuda
