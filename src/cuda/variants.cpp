@@ -23,7 +23,7 @@ extern const hash_search_variant hash_search_partitioned, hash_search_direct, ha
 extern const list_variant list_log, list_sublist, list_sublist_host_scan, list_pointer_jumping;
 extern const spmv_variant spmv_rows, spmv_merge, spmv_two_step, spmv_atomic, spmv_fixed_point;
 extern const prepare_spmv_variant prepare_spmv_blocked, prepare_spmv_bsr, prepare_spmv_compressed,
-    prepare_spmv_segmented, prepare_spmv_sliced, prepare_spmv_transposed;
+    prepare_spmv_segmented, prepare_spmv_sliced, prepare_spmv_sliced_ell, prepare_spmv_transposed;
 extern const spmm_variant spmm_rows, spmm_transposed, spmm_atomic;
 extern const prepare_spmm_variant prepare_spmm_transposed;
 extern const conjugate_gradient_variant conjugate_gradient_persistent, conjugate_gradient_streamed,
@@ -51,7 +51,7 @@ constexpr variant_table tables[] = {
     table<list_log, list_sublist, list_sublist_host_scan, list_pointer_jumping>,
     table<spmv_rows, spmv_merge, spmv_two_step, spmv_atomic, spmv_fixed_point>,
     table<prepare_spmv_blocked, prepare_spmv_bsr, prepare_spmv_compressed, prepare_spmv_segmented, prepare_spmv_sliced,
-          prepare_spmv_transposed>,
+          prepare_spmv_sliced_ell, prepare_spmv_transposed>,
     table<spmm_rows, spmm_transposed, spmm_atomic>,
     table<prepare_spmm_transposed>,
     table<conjugate_gradient_persistent, conjugate_gradient_streamed, conjugate_gradient_sliced,

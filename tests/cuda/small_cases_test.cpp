@@ -486,6 +486,21 @@ TEST_F(CudaSmallCases, PrepareSpmv) {
   });
 }
 
+// So many rows that cuda.sliced_ell has near columns in 16 bits.
+TEST_F(CudaSmallCases, PrepareSpmvOfManyRows) {
+  const sparse_rows m = made_rows("many rows", (1 << 17) + 33, (1 << 17) + 33, [](std::uint64_t r) {
+    column_list c;
+    for (std::uint64_t i = 0; i < r % 3; ++i) c.push_back(r / 2 * 2 + i % 2);
+    if (r % 100 == 7) c.push_back(r / 3);
+    return c;
+  });
+  const csr_images images(m, {});
+  const placed_csr a(*ctx, images);
+  const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.variant = "cuda.sliced_ell"});
+  EXPECT_EQ(prepared.report().product, "cuda.sliced_ell");
+  right_run(*ctx, prepared, m, value_type::f64, 0.5);
+}
+
 // Gathered rows that are combined by segments, and products with dense matrices: long segments and rows, strides that
 // allow no wide loads, and every variant that takes them.
 TEST_F(CudaSmallCases, SegmentsAndProductsOfRows) {

@@ -92,11 +92,66 @@ access_pattern order_that_a_preparation_finds(const context& ctx, const csr_view
   return order_of_columns(ctx, describe(ctx, a, 1, {.transposed = transposed}).product, a);
 }
 
-void keep_the_faster(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a, made_product& made) {
+namespace {
+
+struct made_rival {
+  std::string_view name;
+  std::shared_ptr<prepared_product> work;
+};
+
+/// Those that have memory. One that finds the matrix unfit, so that its runs are an unprepared product, is left out.
+std::vector<made_rival> make_rivals(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a,
+                                    const rival_names& names) {
+  std::vector<made_rival> all;
+  for (const std::string_view name : names) {
+    std::shared_ptr<prepared_product> work;
+    try {
+      plan::execute(prepare_spmv_call, prepare_spmv_variants(), problem, ctx, name, {a, &work});
+      ctx.wait();
+    } catch (const error& e) {
+      if (e.code() != error_code::out_of_memory) throw;
+      continue;
+    }
+    const bool is_unfit =
+        std::ranges::any_of(spmv_variants(), [&](const spmv_variant& v) { return v.name == work->product(); });
+    if (!is_unfit) all.push_back({name, std::move(work)});
+  }
+  return all;
+}
+
+}  // namespace
+
+rival_names rivals_of(const context& ctx, const prepare_spmv_problem& problem,
+                      const plan::choice<prepare_spmv_variant>& chosen) {
+  constexpr double error_of_plans = 1.5;
+  const double most_seconds = error_of_plans * chosen.plan.seconds;
+  const bool is_chosen_uncertain = chosen.plan.decided.get<prepare_spmv_decision>().is_rival;
+  rival_names names;
+  std::string_view cheapest;
+  double cheapest_seconds = most_seconds;
+  for (const prepare_spmv_variant& v : prepare_spmv_variants()) {
+    if (!v.works_on(ctx.backend()) || v.name == chosen.variant->name || v.name == kept_name) continue;
+    const plan::planned plan = plan::corrected_plan(v, problem, plan::scope_of(ctx));
+    if (!plan.applicable() || plan.by_name_only || plan.scratch_bytes > ctx.scratch_limit()) continue;
+    if (plan.decided.get<prepare_spmv_decision>().is_rival) {
+      if (plan.seconds <= most_seconds) names.push_back(v.name);
+    } else if (is_chosen_uncertain && plan.seconds <= cheapest_seconds) {
+      cheapest = v.name;
+      cheapest_seconds = plan.seconds;
+    }
+  }
+  if (!cheapest.empty()) names.push_back(cheapest);
+  return names;
+}
+
+void keep_the_faster(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a, made_product& made,
+                     const rival_names& names) {
   product_choice unprepared = plan_unprepared(problem.product, plan::scope_of(ctx));
   if (unprepared.variant == nullptr) return;
   const std::string_view product = unprepared.variant->name;
   const auto kept = std::make_shared<kept_matrix>(problem.product, std::move(unprepared), a);
+  // Before there are runs, so that what is wrong with a matrix is named as a preparation's.
+  const std::vector<made_rival> rivals = make_rivals(ctx, problem, a, names);
   const std::uint64_t width = problem.product.value_bytes();
   const buffer x(ctx, std::max<std::uint64_t>(1, problem.product.x_count() * width));
   const buffer y(ctx, problem.product.y_count() * width);
@@ -110,8 +165,18 @@ void keep_the_faster(const context& ctx, const prepare_spmv_problem& problem, co
   };
   const double unprepared_seconds = seconds_of(*kept);
   made.report.timed = std::isfinite(unprepared_seconds);
-  if (keep_the_faster<prepared_product>(made, kept, unprepared_seconds, seconds_of(*made.work))) {
-    made.report.product = product;
+  // A matrix that is kept, or that shows nothing to gain, has runs of the unprepared product.
+  const bool is_unprepared = made.report.variant == kept_name;
+  const double made_seconds = is_unprepared ? unprepared_seconds : seconds_of(*made.work);
+  if (keep_the_faster<prepared_product>(made, kept, unprepared_seconds, made_seconds)) made.report.product = product;
+  if (!made.report.timed) return;
+  for (const made_rival& rival : rivals) {
+    const double seconds = seconds_of(*rival.work);
+    if (seconds >= made.report.run_seconds) continue;
+    made.work = rival.work;
+    made.report.variant = rival.name;
+    made.report.product = rival.work->product();
+    made.report.run_seconds = seconds;
   }
 }
 
@@ -130,16 +195,26 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_given, c
   preparation.run_seconds = preparation.unprepared_seconds = decided.run_seconds;
   const spmv_variant* const unprepared = plan_unprepared(as_given.product, plan::scope_of(ctx)).variant;
   const bool is_unprepared = variant->name == kept_name && unprepared != nullptr && unprepared->name == decided.product;
-  if (is_unprepared || unprepared == nullptr) return made.finish();
+  if (unprepared == nullptr) return made.finish();
+  const rival_names rivals = rivals_of(ctx, problem, {variant, plan});
+  const auto try_runs = [&] {
+    if (problem.product.y_count() == 0) return;
+    made.try_runs(problem.expected_runs,
+                  (problem.product.rows + problem.product.columns) * problem.product.value_bytes(),
+                  [&] { keep_the_faster(ctx, as_given, a, made, rivals); });
+  };
+  if (is_unprepared) {
+    if (!rivals.empty()) try_runs();
+    return made.finish();
+  }
   // Predictions of both by what the matrix was found to be.
   preparation.unprepared_seconds = unprepared->plan(problem.product, plan::scope_of(ctx)).seconds;
   if (made.work->is_unprepared() && preparation.product == unprepared->name) {
     preparation.run_seconds = preparation.unprepared_seconds;
     if (!made.is_forced()) preparation.variant = kept_name;
-  } else if (problem.product.y_count() > 0) {
-    made.try_runs(problem.expected_runs,
-                  (problem.product.rows + problem.product.columns) * problem.product.value_bytes(),
-                  [&] { keep_the_faster(ctx, as_given, a, made); });
+    if (!rivals.empty()) try_runs();
+  } else {
+    try_runs();
   }
   return made.finish();
 }

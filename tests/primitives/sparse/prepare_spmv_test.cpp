@@ -50,10 +50,10 @@ bool takes(const context& ctx, std::string_view variant, const csr_view& a, bool
     if (a.has_row_ends) return variant == "kept" && !transposed;
     return !transposed || variant != "opengl.packed";
   }
-  if (variant.starts_with("cuda.") && a.has_row_ends) return false;
+  if (variant.starts_with("cuda.") && variant != "cuda.sliced_ell" && a.has_row_ends) return false;
   if (variant == "cpu.diagonals" || variant == "cpu.blocked") return !transposed;
   const bool is_of_rows = variant == "cuda.blocked" || variant == "cuda.bsr" || variant == "cuda.compressed" ||
-                          variant == "cuda.segmented" || variant == "cuda.sliced";
+                          variant == "cuda.segmented" || variant == "cuda.sliced" || variant == "cuda.sliced_ell";
   if (is_of_rows && (transposed || a.values.count == 0 || a.columns == 0)) return false;
   return transposed || !variant.ends_with(".transposed");
 }
