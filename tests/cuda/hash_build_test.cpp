@@ -60,7 +60,7 @@ struct expected_table {
       const auto leading = static_cast<std::uint32_t>(hash >> (8 * sizeof(Key) - 32));
       next = std::max(next, primitives::bucket_of(leading, buckets) * slots_per_bucket);
       words.resize(2 * (next + 1), ~Word{0});
-      words[2 * next] = hash;
+      words[2 * next] = static_cast<Word>(hash);
       words[2 * next + 1] = value_of(end - first, order[first]);
       ++next;
       if (end - first > 1) {
