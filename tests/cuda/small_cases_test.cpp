@@ -349,6 +349,7 @@ TEST_F(CudaSmallCases, HashSearch) {
          {hash_case{.count = 3000, .probes = 700},
           hash_case{.count = 2000, .probes = 500, .key_bytes = 4, .load = 0.99},
           hash_case{.count = 900, .probes = 300, .kind = key_kind::few},
+          hash_case{.count = 200, .probes = 100, .kind = key_kind::halves},
           hash_case{.count = 1500, .probes = 300, .kind = key_kind::last_bucket, .stride_bytes = 12}}) {
       SCOPED_TRACE(c.description());
       const hash_trial t(c);

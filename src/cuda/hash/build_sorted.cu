@@ -2,6 +2,7 @@
 #include "cuda/device/launch.cuh"
 #include "cuda/hash/cost.hpp"
 #include "cuda/hash/place_keys.cuh"
+#include "cuda/hash/place_partitions.cuh"
 #include "plan/choose.hpp"
 #include "primitives/sort/contract.hpp"
 
@@ -22,10 +23,8 @@ struct build_outcome {
   unsigned long long longest_chain;
 };
 
-/// Up to so many records the index takes its memory, and its kernel is queued, before the host knows the number of keys
-/// and of slots. A wait for them takes as long as one of the other kernels there.
-constexpr std::uint64_t most_guessed_records = std::uint64_t{1} << 22;
-/// Buckets of such an index behind those that keys want, for the slots of the last keys. Half full tables need fewer.
+/// Buckets behind those that keys want, for the slots of the last keys, where the index takes its memory before the
+/// host knows how many slots there are. Half full tables need fewer.
 constexpr std::uint64_t spare_buckets = 32;
 
 template <class Key, class Row>
@@ -38,6 +37,56 @@ __global__ void __launch_bounds__(block_threads)
     ids[i] = static_cast<Row>(i);
   }
 }
+
+/// Builds of up to so many records are made from partitions, unless these do not fit.
+constexpr std::uint64_t most_partitioned_records = std::uint64_t{1} << 22;
+
+/// How the records of a small build are partitioned. Tiles are for some 128 multiprocessors. Partitions have up to 2048
+/// records, so that those of keys with 16 records each still fit a block; few records are spread over more blocks.
+partitioning partitioning_of(const hash_build_problem& problem, slot_form form) {
+  constexpr std::uint64_t tiles_at_once = 128;
+  constexpr std::uint64_t usual_records = 2048;
+  constexpr std::uint64_t least_records = 512;
+  constexpr std::uint64_t spread_partitions = 256;
+  partitioning cut;
+  if (problem.count > most_partitioned_records || form == slot_form::wide_rows) return cut;
+  const std::uint64_t rounds = ceil_div(problem.count, partition_threads * tiles_at_once);
+  cut.count = static_cast<std::uint32_t>(problem.count);
+  cut.tile = static_cast<std::uint32_t>(partition_threads * std::min<std::uint64_t>(rounds, tile_items_each));
+  cut.tiles = static_cast<std::uint32_t>(ceil_div(problem.count, cut.tile));
+  const std::uint64_t partitions =
+      std::max(std::bit_ceil(ceil_div(problem.count, usual_records)),
+               std::min(spread_partitions, std::bit_ceil(ceil_div(problem.count, least_records))));
+  cut.partition_bits = static_cast<std::uint32_t>(std::countr_zero(partitions));
+  return cut;
+}
+
+/// Where the arrays of a build from partitions begin in its scratch, in bytes. The sort's arrays lie there, too, where
+/// partitions do not fit.
+struct partition_layout {
+  std::uint64_t records = 0;
+  std::uint64_t begins = 0;
+  std::uint64_t states = 0;
+  std::uint64_t outcomes = 0;
+  std::uint64_t bytes = 0;
+
+  partition_layout(const partitioning& cut, std::uint64_t key_bytes) {
+    if (cut.tiles == 0) return;
+    core::scratch_offsets arrays;
+    records = arrays.take(cut.count * 2 * key_bytes);
+    begins = arrays.take(std::uint64_t{cut.tiles} * cut.partitions() * sizeof(std::uint16_t));
+    states = arrays.take(std::uint64_t{place_rounds} * cut.partitions() * sizeof(published_state));
+    outcomes = arrays.take(place_rounds * sizeof(partition_outcome));
+    bytes = arrays.bytes();
+  }
+};
+
+struct build_decision {
+  partitioning cut;
+
+  bool takes_partitions() const { return cut.tiles > 0; }
+  void tell(plan::told& to) const { to.add("partitions", takes_partitions() ? cut.partitions() : 0U); }
+};
 
 struct build_calls {
   slot_form form;  ///< as if no key repeated
@@ -85,9 +134,15 @@ plan::planned plan_sorted(const hash_build_problem& problem, const plan::scope& 
   }
   if (calls->sort_choice.variant == nullptr) return plan::rejected("no sort can run on the hashes");
   arrays.take(calls->sort_choice.plan.scratch_bytes);
+  const build_decision decided{partitioning_of(problem, calls->form)};
   plan::planned plan;
-  price_build(problem, calls->form, calls->sort_choice.plan.seconds, machine, plan);
-  plan.scratch_bytes = arrays.bytes();
+  plan.decided.set(decided);
+  if (decided.takes_partitions()) {
+    price_partitioned_build(problem, calls->form, machine, plan);
+  } else {
+    price_build(problem, calls->form, calls->sort_choice.plan.seconds, machine, plan);
+  }
+  plan.scratch_bytes = std::max(arrays.bytes(), partition_layout(decided.cut, problem.key_bytes).bytes);
   plan.inner_calls = calls;
   return plan;
 }
@@ -96,16 +151,20 @@ plan::planned plan_sorted(const hash_build_problem& problem, const plan::scope& 
 template <class Key, class Row>
 class sorted_build {
  public:
-  sorted_build(const context& ctx, const hash_build_problem& p, const build_calls& calls, std::byte* scratch)
-      : ctx_(ctx), problem_(p), calls_(calls), scratch_(scratch) {}
+  sorted_build(const context& ctx, const hash_build_problem& p, const build_calls& calls, const partitioning& cut,
+               std::byte* scratch)
+      : ctx_(ctx), problem_(p), calls_(calls), cut_(cut), scratch_(scratch) {}
 
   std::unique_ptr<slot_index> run(const const_records keys) {
+    if constexpr (sizeof(Row) == sizeof(std::uint32_t)) {
+      if (cut_.tiles > 0) {
+        if (auto index = from_partitions(keys)) return index;
+      }
+    }
     sort(keys);
-    // Most often no key repeats, and the first guess is right.
     slot_form form = calls_.form;
     std::uint64_t buckets = buckets_for(problem_.count, problem_.key_bytes, form, problem_.load);
     summarize(form, buckets);
-    if (auto index = guessed(form, buckets)) return index;
     build_state all = read(&outcome()->all);
     const slot_form wanted_form = form_of(problem_.key_bytes, problem_.count, all.keys, problem_.id);
     const std::uint64_t wanted = buckets_for(all.keys, problem_.key_bytes, wanted_form, problem_.load);
@@ -175,19 +234,69 @@ class sorted_build {
     scan_sums(ctx_, states(), tiles(), build_state::nothing(), follow());
   }
 
-  /// The index if no key repeats and the memory suffices, else null.
-  std::unique_ptr<slot_index> guessed(slot_form form, std::uint64_t buckets) {
-    if (problem_.count > most_guessed_records) return nullptr;
-    try {
+  /// The index, made by two kernels: records are partitioned by their hashes, and a block sorts each partition and
+  /// places its keys. Null where a partition does not fit, or the memory does not suffice.
+  std::unique_ptr<slot_index> from_partitions(const const_records keys) {
+    const partition_layout layout(cut_, sizeof(Key));
+    partition_arrays<Key> arrays{.records = array<hashed_record<Key>>(layout.records),
+                                 .begins = array<std::uint16_t>(layout.begins),
+                                 .states = array<published_state>(layout.states),
+                                 .outcomes = array<partition_outcome>(layout.outcomes)};
+    launch_shared(ctx_, partition_keys<Key>, cut_.tiles, partition_threads, partition_keys_shared_bytes<Key>(cut_),
+                  key_source_of(keys), cut_, arrays);
+    // Most often no key repeats, and the first guess is right.
+    slot_form form = calls_.form;
+    std::uint64_t distinct = problem_.count;
+    std::uint64_t row_words = 0;
+    for (unsigned round = 0; round < place_rounds; ++round) {
+      const std::uint64_t buckets = buckets_for(distinct, problem_.key_bytes, form, problem_.load);
       const std::uint64_t all_buckets = buckets + spare_buckets;
-      std::unique_ptr<slot_index> index = place(form, buckets, all_buckets, problem_.count, 0);
-      const build_state all = finish(*index);
-      const bool has_room = all.end_of_slots() < all_buckets * slots_per_bucket(form);
-      return all.keys == problem_.count && has_room ? std::move(index) : nullptr;
-    } catch (const error& e) {
-      if (e.code() != error_code::out_of_memory) throw;
-      return nullptr;  // keys that repeat take less
+      std::unique_ptr<slot_index> index;
+      try {
+        index = place_partitions_of(arrays, form, buckets, all_buckets, distinct, row_words);
+      } catch (const error& e) {
+        if (e.code() != error_code::out_of_memory) throw;
+        return nullptr;  // keys that repeat take less
+      }
+      const auto found = read(arrays.outcomes);
+      if (found.has_failed != 0) return nullptr;
+      if (found.keys == distinct) {
+        if (found.end_of_slots >= all_buckets * slots_per_bucket(form)) return nullptr;
+        index->facts.distinct = found.keys;
+        index->facts.longest_chain = found.longest_chain;
+        return index;
+      }
+      distinct = found.keys;
+      row_words = found.row_words;
+      form = form_of(problem_.key_bytes, problem_.count, distinct, problem_.id);
+      arrays.states += cut_.partitions();
+      ++arrays.outcomes;
     }
+    throw error(error_code::internal, "cuda.sorted: keys were counted twice, with different results");
+  }
+
+  /// Takes the memory of an index and queues the kernel that makes it from partitions.
+  std::unique_ptr<slot_index> place_partitions_of(const partition_arrays<Key>& arrays, slot_form form,
+                                                  std::uint64_t buckets, std::uint64_t all_buckets,
+                                                  std::uint64_t distinct, std::uint64_t row_words) {
+    const std::string words = words_of_index(problem_.count, distinct);
+    buffer slots = hash_memory(ctx_, hash_build_call, words, all_buckets * sector_bytes);
+    buffer rows;
+    if (row_words > 0) rows = hash_memory(ctx_, hash_build_call, words, row_words * sizeof(Row));
+    const std::uint32_t lanes = std::clamp(std::bit_ceil(2 * cut_.tile / cut_.partitions()), 1U, 32U);
+    with_types(form, [&](auto* pointer) {
+      using types = std::remove_pointer_t<decltype(pointer)>;
+      const partition_arguments<types> args{.cut = cut_,
+                                            .arrays = arrays,
+                                            .lanes_a_piece = lanes,
+                                            .buckets = static_cast<typename types::bucket_number>(buckets),
+                                            .slots = slots.as<typename types::slot>(),
+                                            .slot_count = all_buckets * types::per_bucket,
+                                            .rows = rows.as<Row>()};
+      launch_overlapped(ctx_, place_partitions<types>, cut_.partitions(), partition_threads,
+                        place_partitions_shared_bytes<types>, args);
+    });
+    return std::make_unique<slot_index>(std::move(slots), std::move(rows), form, buckets);
   }
 
   /// Takes the memory of an index of so many buckets, with those behind that keys want, and queues its kernel.
@@ -213,12 +322,11 @@ class sorted_build {
     return std::make_unique<slot_index>(std::move(slots), std::move(rows), form, buckets);
   }
 
-  /// What all tiles come to. Waits, because contexts of other streams may search the index as soon as it is there.
-  build_state finish(slot_index& index) const {
+  /// Waits, because contexts of other streams may search the index as soon as it is there.
+  void finish(slot_index& index) const {
     const build_outcome found = read(outcome());
     index.facts.distinct = found.all.keys;
     index.facts.longest_chain = found.longest_chain;
-    return found.all;
   }
 
   template <class T>
@@ -231,6 +339,7 @@ class sorted_build {
   const context& ctx_;
   const hash_build_problem& problem_;
   const build_calls& calls_;
+  const partitioning& cut_;
   std::byte* scratch_;
 };
 
@@ -239,10 +348,11 @@ void run_sorted(const context& ctx, const hash_build_problem& problem, const pla
   const device_scope scope(ctx.device());
   refuse_capture(ctx, "build_hash_index");
   const auto& calls = plan.inner<build_calls>();
+  const auto decided = plan.decided.get<build_decision>();
   with_slot_types(calls.form, problem.key_bytes, [&](auto* types) {
     using slot_types = std::remove_pointer_t<decltype(types)>;
     using build = sorted_build<typename slot_types::key, typename slot_types::row>;
-    *buffers.made = build(ctx, problem, calls, scratch).run(buffers.keys);
+    *buffers.made = build(ctx, problem, calls, decided.cut, scratch).run(buffers.keys);
   });
 }
 

@@ -7,7 +7,8 @@ using namespace primitives;
 namespace {
 
 struct hash_tuning {
-  double scan_share = 0.6;  ///< share of copy bandwidth of the passes over sorted hashes
+  double scan_share = 0.6;     ///< share of copy bandwidth of the passes over sorted hashes
+  double partition_steps = 8;  ///< of a build from partitions: two kernels, and the copy that the host waits for
   /// Sectors that a probe reads, over one: of keys that lie behind their bucket, and of probes of two sectors.
   double sectors_a_probe = 1.15;
 };
@@ -33,6 +34,18 @@ void price_build(const hash_build_problem& problem, slot_form form, double sort_
   plan.add("sort", sort_seconds);
   plan.add("counts", 2 * count * hash / bytes_per_second);
   plan.add("slots", (count * (hash + id) + 2 * table) / bytes_per_second);
+}
+
+void price_partitioned_build(const hash_build_problem& problem, slot_form form, const machine& machine,
+                             plan::planned& plan) {
+  const auto count = static_cast<double>(problem.count);
+  const auto record = static_cast<double>(2 * problem.key_bytes);
+  const auto table =
+      static_cast<double>(buckets_for(problem.count, problem.key_bytes, form, problem.load) * sector_bytes);
+  const double bytes_per_second = tuning.scan_share * machine.copy_bytes_per_second;
+  plan.add("latency", machine.launch_seconds + tuning.partition_steps * machine.step_seconds);
+  plan.add("partitions", count * (static_cast<double>(problem.key_stride_bytes) + record) / bytes_per_second);
+  plan.add("slots", (count * record + table) / bytes_per_second);
 }
 
 double sector_seconds(std::uint64_t probes, std::uint64_t footprint, const machine& m) {

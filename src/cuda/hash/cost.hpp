@@ -9,6 +9,10 @@ namespace sheaf::cuda {
 /// Adds all steps of a build whose sort takes so long.
 void price_build(const primitives::hash_build_problem& problem, slot_form form, double sort_seconds,
                  const machine& machine, plan::planned& plan);
+/// Adds all steps of a build from partitions. That of keys of which many share a hash's leading bits takes as long and
+/// then the build by a sort, which a plan cannot know.
+void price_partitioned_build(const primitives::hash_build_problem& problem, slot_form form, const machine& machine,
+                             plan::planned& plan);
 
 /// Seconds to read the sectors of so many probes at random from the index, or from a part of it of `footprint` bytes.
 double sector_seconds(std::uint64_t probes, std::uint64_t footprint, const machine& machine);

@@ -139,16 +139,9 @@ struct place_arguments {
   tile_sums<build_state> states;
   typename Types::slot* slots;
   std::uint64_t slot_count;
-  typename Types::row* rows;          ///< null: there is no room for keys that repeat
+  typename Types::row* rows;          ///< null: no key repeats
   unsigned long long* longest_chain;  ///< 0 before
 };
-
-/// Whether the index has the memory that it takes. The host may have guessed, so that it need not wait for what all
-/// tiles come to: that no key repeats, and that some buckets behind those that keys want suffice.
-template <class Types>
-__device__ __forceinline__ bool has_room(const place_arguments<Types>& args, const build_state& all) {
-  return args.rows != nullptr || (all.keys == args.count && all.end_of_slots() < args.slot_count);
-}
 
 /// Shared memory of place_keys.
 template <class Types>
@@ -255,13 +248,11 @@ struct placed_items {
 };
 
 /// Writes the slots that lie between the last key before the tile and the last of the tile, and the tile's rows. Both
-/// are put together in shared memory, because single words go to memory at a fifth of its speed. Does nothing unless
-/// the index has_room; the host then takes memory anew.
+/// are put together in shared memory, because single words go to memory at a fifth of its speed.
 template <class Types>
 __global__ void __launch_bounds__(place_threads) place_keys(const __grid_constant__ place_arguments<Types> args) {
   __shared__ place_memory<Types> shared;
   wait_for_kernel_before();
-  if (!has_room(args, args.states.of_chunk[tile_sums<build_state>::chunks(gridDim.x)])) return;
   const thread_items<typename Types::key> items(args.hashes, args.count);
   typename Types::row id[place_items_each];
   load_neighbours(args.ids + items.first, items.count, id);
