@@ -19,7 +19,8 @@ extern const list_variant list_sublist;
 extern const hash_build_variant hash_build_partitioned;
 extern const hash_search_variant hash_search_direct, hash_search_partitioned;
 extern const spmv_variant spmv_rows, spmv_two_step, spmv_private;
-extern const prepare_spmv_variant prepare_spmv_diagonals, prepare_spmv_blocked, prepare_spmv_transposed;
+extern const prepare_spmv_variant prepare_spmv_diagonals, prepare_spmv_bsr, prepare_spmv_blocked,
+    prepare_spmv_transposed;
 extern const spmm_variant spmm_rows, spmm_by_value, spmm_sorted;
 extern const prepare_spmm_variant prepare_spmm_transposed;
 extern const conjugate_gradient_variant conjugate_gradient_fused, conjugate_gradient_separate;
@@ -42,7 +43,7 @@ constexpr variant_table tables[] = {
     table<hash_build_partitioned>,
     table<hash_search_direct, hash_search_partitioned>,
     table<spmv_rows, spmv_two_step, spmv_private>,
-    table<prepare_spmv_diagonals, prepare_spmv_blocked, prepare_spmv_transposed>,
+    table<prepare_spmv_diagonals, prepare_spmv_bsr, prepare_spmv_blocked, prepare_spmv_transposed>,
     table<spmm_rows, spmm_by_value, spmm_sorted>,
     table<prepare_spmm_transposed>,
     table<conjugate_gradient_fused, conjugate_gradient_separate>,

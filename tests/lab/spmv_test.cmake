@@ -16,7 +16,7 @@ if(HAS_EIGEN)
   endforeach()
 endif()
 # Every preparation is timed by name, the planner's choice first; sums of f64 are of values of f32.
-foreach(variant IN ITEMS kept cpu.diagonals cpu.blocked)
+foreach(variant IN ITEMS kept cpu.diagonals cpu.bsr cpu.blocked)
   run_spmv(0 "7-point grid: .*prepared(, | by )${variant} .* ok" --quick --seconds 0.01 --threads 2 --variants)
 endforeach()
 run_spmv(0 "prepared(, | by )cpu.transposed .* ok" --quick --seconds 0.01 --threads 2 --variants --transposed)

@@ -7,7 +7,6 @@
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
-#include "primitives/sparse/prepare_spmv.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -76,6 +75,24 @@ void multiply_long_rows(const row_product& product, const row_kernels& kernels, 
                    end - left[r].first_piece);
   }
 }
+
+class kept_rows final : public prepared_product {
+ public:
+  kept_rows(const spmv_problem& p, const csr_view& a, std::string_view variant)
+      : problem_(p), a_(a), variant_(variant) {}
+
+  void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
+    run_rows(ctx, problem_, variant_, {a_, x.data, y.data, alpha, beta});
+  }
+  std::uint64_t kept_bytes() const override { return 0; }
+  std::string_view product() const override { return spmv_rows.name; }
+  bool is_unprepared() const override { return true; }
+
+ private:
+  spmv_problem problem_;
+  csr_view a_;
+  std::string_view variant_;
+};
 
 }  // namespace
 
@@ -149,6 +166,10 @@ void run_rows(const context& ctx, spmv_problem p, std::string_view variant, cons
   const plan::planned plan = spmv_rows.plan(p, plan::scope_of(ctx));
   const core::scratch scratch = plan::take_scratch(ctx, prepared_spmv_call, variant, plan.scratch_bytes);
   spmv_rows.run(ctx, p, plan, b, scratch.data());
+}
+
+std::shared_ptr<prepared_product> keep_rows(const spmv_problem& p, const csr_view& a, std::string_view variant) {
+  return std::make_shared<kept_rows>(p, a, variant);
 }
 
 }  // namespace sheaf::cpu

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <memory>
+
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "cpu/sparse/row_sums.hpp"
 #include "primitives/sparse/host_matrix.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 // The product by rows, which several variants share.
 namespace sheaf::cpu {
@@ -13,6 +16,9 @@ extern const primitives::spmv_variant spmv_rows;
 /// A run of what `variant` has prepared, by cpu.rows. @throws error(out_of_memory)
 void run_rows(const context& ctx, primitives::spmv_problem problem, std::string_view variant,
               const primitives::spmv_buffers& buffers);
+/// What `variant`, whose name outlives it, prepares of a matrix that shows nothing to gain: each run is cpu.rows.
+std::shared_ptr<primitives::prepared_product> keep_rows(const primitives::spmv_problem& problem, const csr_view& a,
+                                                        std::string_view variant);
 
 struct rows_decision {
   std::uint64_t threads = 1;

@@ -1,6 +1,7 @@
 #include <omp.h>
 
 #include "core/scratch_offsets.hpp"
+#include "cpu/sparse/bsr.hpp"
 #include "cpu/sparse/grouping.hpp"
 #include "cpu/sparse/row_sums.hpp"
 #include "cpu/threads/cache_hints.hpp"
@@ -232,8 +233,8 @@ void group_block(const spmv_problem& problem, const csr_view& a, const row_reade
 }
 
 template <class Value, class Column>
-std::shared_ptr<blocked_matrix> group_entries(const context& ctx, const spmv_problem& problem, const csr_view& a,
-                                              std::uint64_t* counts, row_faults& faults) {
+std::shared_ptr<prepared_product> group_entries(const context& ctx, const spmv_problem& problem, const csr_view& a,
+                                                std::uint64_t* counts, row_faults& faults) {
   const row_reader rows(a, problem.entries);
   const blocked_shape shape(problem);
   const std::uint64_t threads = parts_worth(problem.matrix_bytes(), static_cast<unsigned>(ctx.threads()));
@@ -275,6 +276,9 @@ std::shared_ptr<blocked_matrix> group_entries(const context& ctx, const spmv_pro
 void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
                  const prepare_spmv_buffers& b, std::byte* scratch) {
   prepare_grouped(ctx, problem.product, b, [&](auto value, auto column, row_faults& faults) {
+    // A dense block reads x where one column says, and its entries are neither sorted nor written.
+    auto in_blocks = make_bsr(ctx, problem.product, b.a, faults);
+    if (in_blocks != nullptr || faults.found()) return in_blocks;
     return group_entries<decltype(value), decltype(column)>(ctx, problem.product, b.a,
                                                             reinterpret_cast<std::uint64_t*>(scratch), faults);
   });

@@ -1,5 +1,6 @@
 
 #include "core/scratch_offsets.hpp"
+#include "cpu/sparse/bsr.hpp"
 #include "cpu/sparse/grouping.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_segments.hpp"
@@ -128,23 +129,6 @@ class diagonal_matrix final : public prepared_product {
   segment_counts counts_;
 };
 
-/// A matrix that was not worth grouping.
-class rows_in_place final : public prepared_product {
- public:
-  rows_in_place(const spmv_problem& p, const csr_view& a) : problem_(p), a_(a) {}
-
-  void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
-    run_rows(ctx, problem_, "cpu.diagonals", {a_, x.data, y.data, alpha, beta});
-  }
-  std::uint64_t kept_bytes() const override { return 0; }
-  std::string_view product() const override { return spmv_rows.name; }
-  bool is_unprepared() const override { return true; }
-
- private:
-  spmv_problem problem_;
-  csr_view a_;
-};
-
 std::uint64_t chunks_of(const spmv_problem& p) noexcept { return (p.rows + chunk_rows - 1) / chunk_rows; }
 
 // Runs read a value for each entry, and neither columns nor offsets. The plan takes all rows to be on diagonals, and
@@ -264,7 +248,7 @@ std::shared_ptr<prepared_product> group_rows(const context& ctx, const spmv_prob
   if (faults.found()) return nullptr;
   const segment_counts all = scan(of_chunk, chunks_of(problem));
   // Compressed rows gain nothing.
-  if (has_long_row || all.values < all.entries / 2) return std::make_shared<rows_in_place>(problem, a);
+  if (has_long_row || all.values < all.entries / 2) return keep_rows(problem, a, "cpu.diagonals");
   auto made = std::make_shared<diagonal_matrix>(ctx, problem, all);
   for_each_task(chunks_of(problem), threads_worth(ctx, problem), [&](std::uint64_t chunk) {
     fill(*made, grouping, static_cast<const Value*>(a.values.data), chunk * chunk_rows, last_row_of(problem, chunk),
@@ -276,6 +260,9 @@ std::shared_ptr<prepared_product> group_rows(const context& ctx, const spmv_prob
 void run_diagonals(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
                    const prepare_spmv_buffers& b, std::byte* scratch) {
   prepare_grouped(ctx, problem.product, b, [&](auto value, auto column, row_faults& faults) {
+    // Rows of a dense block have the same columns, and so no diagonals.
+    auto in_blocks = make_bsr(ctx, problem.product, b.a, faults);
+    if (in_blocks != nullptr || faults.found()) return in_blocks;
     return group_rows<decltype(value), decltype(column)>(ctx, problem.product, b.a,
                                                          reinterpret_cast<segment_counts*>(scratch), faults);
   });

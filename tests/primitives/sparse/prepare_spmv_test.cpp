@@ -52,8 +52,9 @@ bool takes(const context& ctx, std::string_view variant, const csr_view& a, bool
   }
   if (variant.starts_with("cuda.") && variant != "cuda.sliced_ell" && a.has_row_ends) return false;
   if (variant == "cpu.diagonals" || variant == "cpu.blocked") return !transposed;
-  const bool is_of_rows = variant == "cuda.blocked" || variant == "cuda.bsr" || variant == "cuda.compressed" ||
-                          variant == "cuda.segmented" || variant == "cuda.sliced" || variant == "cuda.sliced_ell";
+  const bool is_of_rows = variant == "cpu.bsr" || variant == "cuda.blocked" || variant == "cuda.bsr" ||
+                          variant == "cuda.compressed" || variant == "cuda.segmented" || variant == "cuda.sliced" ||
+                          variant == "cuda.sliced_ell";
   if (is_of_rows && (transposed || a.values.count == 0 || a.columns == 0)) return false;
   return transposed || !variant.ends_with(".transposed");
 }
@@ -520,7 +521,7 @@ TEST(SpmvMemory, AnyAllocationMayFail) {
         try_call("prepare", [&] {
           prepare_spmv(where.ctx, a.view(), 5, {.transposed = true, .variant = "cpu.transposed"}).run(from, to);
         });
-        for (const char* const variant : {"cpu.diagonals", "cpu.blocked"}) {
+        for (const char* const variant : {"cpu.diagonals", "cpu.bsr", "cpu.blocked"}) {
           try_call("prepare", [&] { prepare_spmv(where.ctx, a.view(), 5, {.variant = variant}).run(from, to); });
         }
       }
