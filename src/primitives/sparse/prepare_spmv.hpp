@@ -1,5 +1,6 @@
 #pragma once
 
+#include "plan/cheapest.hpp"
 #include "primitives/executor.hpp"
 #include "primitives/sparse/spmv.hpp"
 
