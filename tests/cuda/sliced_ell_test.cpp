@@ -100,7 +100,7 @@ TEST(SlicedEll, KeepsColumnsNearTheDiagonalIn16Bits) {
   for (const std::uint64_t columns : {60'000, 140'000, 300'000}) {
     for (const value_type type : {value_type::f64, value_type::f32}) {
       const sparse_rows m = near_diagonal(cuda::least_rows_of_lanes + 4097, columns, 40);
-      SCOPED_TRACE(fmt::format("{} columns, {}", columns, name(type)));
+      SCOPED_TRACE(fmt::format("{} columns, values of {} bytes", columns, bytes(type)));
       const csr_images images(m, {.value = type});
       const placed_csr a(*ctx, images);
       const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, by_name);
@@ -120,7 +120,7 @@ TEST(SlicedEll, HasHotColumnsInSharedMemory) {
   constexpr std::uint64_t columns = 1'000'000;
   const sparse_rows m = with_hot_columns(columns);
   for (const value_type type : {value_type::f64, value_type::f32}) {
-    SCOPED_TRACE(name(type));
+    SCOPED_TRACE(bytes(type));
     const csr_images images(m, {.value = type});
     const placed_csr a(*ctx, images);
     const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, by_name);

@@ -5,6 +5,7 @@
 #include "cuda/sparse/prepared.cuh"
 #include "cuda/sparse/sliced_ell.cuh"
 #include "cuda/sparse/sums/x_slice.cuh"
+#include "primitives/sparse/trial_runs.hpp"
 
 // The preparation cuda.sliced_ell: a copy of the matrix in sliced ELLPACK (SELL-C-sigma; Kreutzer et al. 2014). Rows
 // are sorted by length within windows of 4096, and a warp takes 32 rows, or fewer with several lanes each, so that it
@@ -504,7 +505,9 @@ plan::planned plan_sliced_ell(const prepare_spmv_problem& problem, const plan::s
   constexpr double spread = 5;
   plan.add("latency", 5 * machine.launch_seconds);
   plan.add("streamed", spread * machine.streamed(streamed, streamed));
-  return add_runs(plan, problem, {ell_product_seconds(product, machine), sliced_ell_name, true});
+  const double run_seconds = ell_product_seconds(product, machine);
+  primitives::add_trial_runs(plan, run_seconds);
+  return add_runs(plan, problem, {run_seconds, sliced_ell_name});
 }
 
 /// Sorts and counts, waits for the device, and has memory for the entries. Null if the matrix is to be split, but would

@@ -1,6 +1,7 @@
 #include "primitives/sparse/prepare_spmv.hpp"
 
 #include "primitives/backends.hpp"
+#include "primitives/sparse/trial_runs.hpp"
 #include "primitives/timed_runs.hpp"
 #include "primitives/views.hpp"
 
@@ -94,6 +95,9 @@ access_pattern order_that_a_preparation_finds(const context& ctx, const csr_view
 
 namespace {
 
+/// Names of variants that are made and timed beside the one that was chosen.
+using rival_names = std::vector<std::string_view>;
+
 struct made_rival {
   std::string_view name;
   std::shared_ptr<prepared_product> work;
@@ -119,13 +123,13 @@ std::vector<made_rival> make_rivals(const context& ctx, const prepare_spmv_probl
   return all;
 }
 
-}  // namespace
-
+/// Those that may be the fastest although their plans are dearer than the chosen one, by less than plans err: all whose
+/// plans have trial runs, and where the chosen one has, the cheapest of the others.
 rival_names rivals_of(const context& ctx, const prepare_spmv_problem& problem,
                       const plan::choice<prepare_spmv_variant>& chosen) {
   constexpr double error_of_plans = 1.5;
   const double most_seconds = error_of_plans * chosen.plan.seconds;
-  const bool is_chosen_uncertain = chosen.plan.decided.get<prepare_spmv_decision>().is_rival;
+  const bool is_chosen_uncertain = has_trial_runs(chosen.plan);
   rival_names names;
   std::string_view cheapest;
   double cheapest_seconds = most_seconds;
@@ -133,7 +137,7 @@ rival_names rivals_of(const context& ctx, const prepare_spmv_problem& problem,
     if (!v.works_on(ctx.backend()) || v.name == chosen.variant->name || v.name == kept_name) continue;
     const plan::planned plan = plan::corrected_plan(v, problem, plan::scope_of(ctx));
     if (!plan.applicable() || plan.by_name_only || plan.scratch_bytes > ctx.scratch_limit()) continue;
-    if (plan.decided.get<prepare_spmv_decision>().is_rival) {
+    if (has_trial_runs(plan)) {
       if (plan.seconds <= most_seconds) names.push_back(v.name);
     } else if (is_chosen_uncertain && plan.seconds <= cheapest_seconds) {
       cheapest = v.name;
@@ -144,8 +148,11 @@ rival_names rivals_of(const context& ctx, const prepare_spmv_problem& problem,
   return names;
 }
 
-void keep_the_faster(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a, made_product& made,
-                     const rival_names& names) {
+/// Times runs of what was made, of the unprepared product and of the rivals, which it makes before, and puts the
+/// fastest in the place of what was made.
+/// @throws error(out_of_memory) if there is no memory for the vectors that are multiplied
+void keep_the_fastest(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a, made_product& made,
+                      const rival_names& names) {
   product_choice unprepared = plan_unprepared(problem.product, plan::scope_of(ctx));
   if (unprepared.variant == nullptr) return;
   const std::string_view product = unprepared.variant->name;
@@ -180,8 +187,6 @@ void keep_the_faster(const context& ctx, const prepare_spmv_problem& problem, co
   }
 }
 
-namespace {
-
 made_product prepare(const context& ctx, const prepare_spmv_problem& as_given, const csr_view& a,
                      std::string_view asked) {
   preparing<prepared_product, spmv_preparation> made(ctx, prepare_spmv_call, asked);
@@ -201,7 +206,7 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_given, c
     if (problem.product.y_count() == 0) return;
     made.try_runs(problem.expected_runs,
                   (problem.product.rows + problem.product.columns) * problem.product.value_bytes(),
-                  [&] { keep_the_faster(ctx, as_given, a, made, rivals); });
+                  [&] { keep_the_fastest(ctx, as_given, a, made, rivals); });
   };
   if (is_unprepared) {
     if (!rivals.empty()) try_runs();
@@ -220,6 +225,10 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_given, c
 }
 
 }  // namespace
+
+void keep_the_faster(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a, made_product& made) {
+  keep_the_fastest(ctx, problem, a, made, {});
+}
 
 void checked_product::run(const context& ctx, const_values x, values y, double alpha, double beta) {
   require_vectors(prepared_spmv_call, ctx, problem(), a_, x, y);

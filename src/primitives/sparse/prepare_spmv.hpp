@@ -48,9 +48,6 @@ struct prepare_spmv_buffers {
 struct prepare_spmv_decision {
   double run_seconds = 0;    ///< predicted time of one run
   std::string_view product;  ///< name of the spmv variant that a run is
-  /// Whether sizes do not tell if its runs are the fastest, so that it is made and timed beside a plan that is little
-  /// cheaper.
-  bool is_rival = false;
 
   void tell(plan::told& to) const { to.add("run_seconds", run_seconds).add("product", product); }
 };
@@ -75,18 +72,8 @@ access_pattern order_that_a_preparation_finds(const context& ctx, const csr_view
 
 using made_product = made_executor<prepared_product, spmv_preparation>;
 
-/// Names of variants that are made and timed beside the one that was chosen.
-using rival_names = std::vector<std::string_view>;
-
-/// Those that may be the fastest although their plans are dearer than the chosen one, by less than plans err: all that
-/// say so of themselves, and where the chosen one does, the cheapest of the others.
-rival_names rivals_of(const context& ctx, const prepare_spmv_problem& problem,
-                      const plan::choice<prepare_spmv_variant>& chosen);
-
-/// Times runs of what was made, of the unprepared product and of the rivals, which it makes before, and puts
-/// the fastest in the place of what was made. A rival without memory, or one that finds the matrix unfit, is left out.
+/// Times runs of what was made and of the unprepared product, and puts the latter in its place where it is faster.
 /// @throws error(out_of_memory) if there is no memory for the vectors that are multiplied
-void keep_the_faster(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a, made_product& made,
-                     const rival_names& rivals = {});
+void keep_the_faster(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a, made_product& made);
 
 }  // namespace sheaf::primitives
