@@ -54,14 +54,17 @@ struct published_state {
   unsigned long long reach;
 };
 
+constexpr unsigned does_not_fit = 1;  ///< a partition has too many records for a block, or one of its bins has
+constexpr unsigned lacks_rows = 2;    ///< keys repeat, and there is no memory for their rows
+
 /// What the host reads of a build from partitions.
 struct partition_outcome {
   unsigned long long keys;
   unsigned long long row_words;
   unsigned long long end_of_slots;
   unsigned long long longest_chain;
-  unsigned int has_failed;  ///< a partition does not fit its block, or one of its bins has too many records
-  unsigned int drawn;       ///< partitions that blocks have begun
+  unsigned int faults;  ///< why the table is of no use: does_not_fit, lacks_rows
+  unsigned int drawn;   ///< partitions that blocks have begun
 };
 
 /// Device memory of a build from partitions, of which partition_keys clears what place_partitions counts in.

@@ -18,7 +18,6 @@ template <class Types>
 struct partition_arguments {
   partitioning cut;
   partition_arrays<typename Types::key> arrays;  ///< states and outcomes of this round first
-  std::uint32_t lanes_a_piece;                   ///< power of two: threads that gather a tile's piece together
   typename Types::bucket_number buckets;
   typename Types::slot* slots;
   std::uint64_t slot_count;
@@ -38,7 +37,7 @@ struct partition_memory {
   std::uint32_t piece_from[most_partition_tiles];    ///< in all records
   std::uint32_t piece_to[most_partition_tiles + 1];  ///< in the partition
   std::uint32_t partition;
-  std::uint32_t has_failed;
+  std::uint32_t faults;
   std::uint32_t after_inclusive;
   unsigned long long longest_chain;
 };
@@ -128,16 +127,14 @@ __device__ __forceinline__ std::uint32_t find_pieces(const partition_arguments<T
   return all;
 }
 
-template <class Types>
-__device__ __forceinline__ void gather_pieces(const partition_arguments<Types>& args, const partition_memory& shared,
-                                              hashed_record<typename Types::key>* records) {
-  const std::uint32_t lanes = args.lanes_a_piece;
-  for (std::uint32_t t = threadIdx.x / lanes; t < args.cut.tiles; t += partition_threads / lanes) {
-    const std::uint32_t to = shared.piece_to[t];
-    const std::uint32_t length = shared.piece_to[t + 1] - to;
-    const hashed_record<typename Types::key>* const from = args.arrays.records + shared.piece_from[t];
-    for (std::uint32_t j = threadIdx.x % lanes; j < length; j += lanes) records[to + j] = from[j];
+/// Where record i of the partition lies among all records: in the last piece that begins at or before it.
+__device__ __forceinline__ std::uint32_t place_of_record(const partition_memory& shared, std::uint32_t i) {
+  std::uint32_t piece = 0;
+#pragma unroll
+  for (std::uint32_t step = most_partition_tiles / 2; step > 0; step /= 2) {
+    if (shared.piece_to[piece + step] <= i) piece += step;
   }
+  return shared.piece_from[piece] + (i - shared.piece_to[piece]);
 }
 
 template <class Key>
@@ -145,11 +142,12 @@ __device__ __forceinline__ bool comes_before(const hashed_record<Key>& a, const 
   return a.hash < b.hash || (a.hash == b.hash && a.id < b.id);
 }
 
-/// Sorts the records by hash and number: a counting sort by bins, whose atomics leave the records of a bin in any
-/// order, and then a rank of each among those of its bin. Returns false, with the records in any order, if a bin has
-/// too many. bins[] are 0 before.
+/// Gathers the records of the partition and sorts them by hash and number: a counting sort by bins, whose atomics leave
+/// the records of a bin in any order, and then a rank of each among those of its bin. Returns false, with nothing of
+/// use in `records`, if a bin has too many. bins[] are 0 before.
 template <class Key>
-__device__ __forceinline__ bool sort_partition(const partitioning& cut, std::uint32_t count, partition_memory& shared,
+__device__ __forceinline__ bool sort_partition(const partitioning& cut, const hashed_record<Key>* all_records,
+                                               std::uint32_t count, partition_memory& shared,
                                                hashed_record<Key>* records) {
   hashed_record<Key> own[partition_items_each];
   std::uint32_t place[partition_items_each];
@@ -161,10 +159,8 @@ __device__ __forceinline__ bool sort_partition(const partitioning& cut, std::uin
     }
   };
   const auto bin_of = [&cut](Key hash) { return cut.bin_of(hash) % partition_bins; };
-  each_of([&](unsigned k, std::uint32_t i) {
-    own[k] = records[i];
-    place[k] = atomicAdd(shared.bins + bin_of(own[k].hash), 1U);
-  });
+  each_of([&](unsigned k, std::uint32_t i) { own[k] = all_records[place_of_record(shared, i)]; });
+  each_of([&](unsigned k, std::uint32_t) { place[k] = atomicAdd(shared.bins + bin_of(own[k].hash), 1U); });
   __syncthreads();
   constexpr unsigned bins_each = partition_bins / partition_threads;
   std::uint32_t bins[bins_each];
@@ -306,8 +302,8 @@ struct partition_items {
   }
 };
 
-/// Makes the stretch of the table that a partition ends, and its rows. Where a partition does not fit, the outcome says
-/// so, and what is written is of no use.
+/// Makes the stretch of the table that a partition ends, and its rows. Where a partition does not fit or rows have no
+/// memory, the outcome says so, and what is written is of no use.
 template <class Types>
 __global__ void __launch_bounds__(partition_threads, 2)
     place_partitions(const __grid_constant__ partition_arguments<Types> args) {
@@ -323,7 +319,7 @@ __global__ void __launch_bounds__(partition_threads, 2)
   // Partitions are drawn, so that those before are being sorted or done, and look-back ends.
   if (threadIdx.x == 0) {
     shared.partition = atomicAdd(&outcome->drawn, 1U);
-    shared.has_failed = *static_cast<volatile unsigned int*>(&outcome->has_failed);
+    shared.faults = *static_cast<volatile unsigned int*>(&outcome->faults);
     shared.longest_chain = 0;
   }
   for (unsigned b = threadIdx.x; b < partition_bins; b += partition_threads) shared.bins[b] = 0;
@@ -331,35 +327,41 @@ __global__ void __launch_bounds__(partition_threads, 2)
   const std::uint32_t partition = shared.partition;
   std::uint32_t count = find_pieces(args, partition, shared);
   __syncthreads();
-  bool fits = count <= most_partition_records && shared.has_failed == 0;
-  if (fits) {
-    gather_pieces(args, shared, records);
-    __syncthreads();
-    fits = sort_partition(args.cut, count, shared, records);
-  }
-  if (!fits) {
-    if (threadIdx.x == 0) atomicOr(&outcome->has_failed, 1U);
-    count = 0;
-  }
+  bool fits = count <= most_partition_records && (shared.faults & does_not_fit) == 0;
+  if (fits) fits = sort_partition(args.cut, args.arrays.records, count, shared, records);
+  if (!fits) count = 0;
 
   partition_items<Types> items(args, count, records);
   build_state own;
   build_state all;
   partition_scan(shared.scan.states).ExclusiveScan(items.state(), own, build_state::nothing(), follow(), all);
   published_state* const states = args.arrays.states;
-  if (threadIdx.x == 0 && partition > 0) publish(states + partition, all, aggregate_flag);
+  if (threadIdx.x == 0) {
+    const unsigned faults = (fits ? 0 : does_not_fit) | (args.rows == nullptr && all.row_words > 0 ? lacks_rows : 0);
+    if (faults != 0) atomicOr(&outcome->faults, faults);
+    __threadfence();  // who sees the state sees the faults
+    if (partition > 0) publish(states + partition, all, aggregate_flag);
+  }
   __syncthreads();
   const build_state before = state_before(states, partition, shared);
   const build_state up_to_here = follow()(before, all);
-  if (threadIdx.x == 0) publish(states + partition, up_to_here, inclusive_flag);
+  if (threadIdx.x == 0) {
+    publish(states + partition, up_to_here, inclusive_flag);
+    shared.faults = *static_cast<volatile unsigned int*>(&outcome->faults);
+  }
+  __syncthreads();
 
   const bool is_last = partition + 1 == args.cut.partitions();
   const std::uint64_t end = is_last ? args.slot_count : min(up_to_here.end_of_slots(), args.slot_count);
   const unsigned long long longest = items.find_places(follow()(before, own));
   if (longest > 0) atomicMax(&shared.longest_chain, longest);
-  items.write_slots(before.end_of_slots(), end, reinterpret_cast<typename Types::slot*>(place_partitions_memory));
+  // A table of no use is not written: where partitions are missing, the last block would clear most of it.
+  const bool is_of_use = shared.faults == 0;
+  if (is_of_use) {
+    items.write_slots(before.end_of_slots(), end, reinterpret_cast<typename Types::slot*>(place_partitions_memory));
+  }
   __syncthreads();
-  if (args.rows != nullptr && all.row_words > 0) {
+  if (is_of_use && all.row_words > 0) {
     items.write_rows(follow()(before, own), before.row_words, static_cast<std::uint32_t>(all.row_words),
                      reinterpret_cast<typename Types::row*>(place_partitions_memory));
   }
