@@ -66,6 +66,7 @@ partitioning partitioning_of(const hash_build_problem& problem, slot_form form) 
 struct partition_layout {
   std::uint64_t records = 0;
   std::uint64_t begins = 0;
+  std::uint64_t crowded = 0;
   std::uint64_t states = 0;
   std::uint64_t outcomes = 0;
   std::uint64_t bytes = 0;
@@ -75,6 +76,7 @@ struct partition_layout {
     core::scratch_offsets arrays;
     records = arrays.take(cut.count * 2 * key_bytes);
     begins = arrays.take(std::uint64_t{cut.tiles} * cut.partitions() * sizeof(std::uint16_t));
+    crowded = arrays.take(cut.tiles * sizeof(std::uint8_t));
     states = arrays.take(std::uint64_t{place_rounds} * cut.partitions() * sizeof(published_state));
     outcomes = arrays.take(place_rounds * sizeof(partition_outcome));
     bytes = arrays.bytes();
@@ -240,6 +242,7 @@ class sorted_build {
     const partition_layout layout(cut_, sizeof(Key));
     partition_arrays<Key> arrays{.records = array<hashed_record<Key>>(layout.records),
                                  .begins = array<std::uint16_t>(layout.begins),
+                                 .crowded = array<std::uint8_t>(layout.crowded),
                                  .states = array<published_state>(layout.states),
                                  .outcomes = array<partition_outcome>(layout.outcomes)};
     launch_shared(ctx_, partition_keys<Key>, cut_.tiles, partition_threads, partition_keys_shared_bytes<Key>(cut_),

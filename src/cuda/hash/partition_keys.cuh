@@ -18,6 +18,8 @@ constexpr unsigned most_partitions = 1U << most_partition_bits;
 /// Bits of the hash behind those of the partition: the bins of the sort in shared memory.
 constexpr unsigned bin_bits = 11;
 constexpr unsigned partition_bins = 1U << bin_bits;
+constexpr unsigned partition_items_each = 6;  ///< most records of a partition that a thread has
+constexpr unsigned most_partition_records = partition_threads * partition_items_each;
 
 /// A record of the build.
 template <class Key>
@@ -34,6 +36,13 @@ struct partitioning {
   std::uint32_t partition_bits = 0;  ///< leading bits of a hash
 
   __host__ __device__ std::uint32_t partitions() const { return 1U << partition_bits; }
+  /// A larger piece of a partition in one tile says that a key is so frequent that the partition cannot fit: three
+  /// times what fits, which pieces of distinct keys reach by chance in no tile of 2^22 records.
+  __host__ __device__ std::uint32_t most_of_piece() const {
+    constexpr std::uint32_t least = 40;
+    const std::uint32_t fits_three_times = 3 * most_partition_records / tiles;
+    return fits_three_times > least ? fits_three_times : least;
+  }
   __host__ __device__ std::uint32_t tile_size(std::uint32_t t) const { return t + 1 < tiles ? tile : count - t * tile; }
 
   /// The bin of a hash among those of all partitions; bins ascend with the hash.
@@ -72,6 +81,7 @@ template <class Key>
 struct partition_arrays {
   hashed_record<Key>* records;  ///< tile by tile, each in the order of partitions
   std::uint16_t* begins;        ///< where each tile's piece of each partition begins in the tile: [tile][partition]
+  std::uint8_t* crowded;        ///< [tile]: whether a piece of the tile says that its partition cannot fit
   published_state* states;      ///< [place_rounds][partition]
   partition_outcome* outcomes;  ///< [place_rounds]
 };
@@ -121,11 +131,15 @@ __global__ void __launch_bounds__(partition_threads)
 
   constexpr unsigned each = most_partitions / partition_threads;
   std::uint32_t begin[each];
+  bool is_crowded = false;
 #pragma unroll
   for (unsigned k = 0; k < each; ++k) {
     const std::uint32_t p = threadIdx.x * each + k;
     begin[k] = p < partitions ? begins[p] : 0;
+    is_crowded |= begin[k] > cut.most_of_piece();
   }
+  is_crowded = __syncthreads_or(is_crowded) != 0;
+  if (threadIdx.x == 0) arrays.crowded[blockIdx.x] = is_crowded ? 1 : 0;
   block_scan(storage).ExclusiveSum(begin, begin);
 #pragma unroll
   for (unsigned k = 0; k < each; ++k) {

@@ -8,8 +8,6 @@
 // writes its stretch of the table.
 namespace sheaf::cuda {
 
-constexpr unsigned partition_items_each = 6;
-constexpr unsigned most_partition_records = partition_threads * partition_items_each;
 /// Most records of a bin, each of which is compared with all others there. More have keys that many records share, or
 /// hashes that somebody has chosen.
 constexpr unsigned most_bin_records = 128;
@@ -316,6 +314,11 @@ __global__ void __launch_bounds__(partition_threads, 2)
   __shared__ partition_memory shared;
   partition_outcome* const outcome = args.arrays.outcomes;
 
+  const bool is_crowded = threadIdx.x < args.cut.tiles && args.arrays.crowded[threadIdx.x] != 0;
+  if (__syncthreads_or(is_crowded) != 0) {  // in all blocks alike
+    if (blockIdx.x == 0 && threadIdx.x == 0) outcome->faults = does_not_fit;
+    return;
+  }
   // Partitions are drawn, so that those before are being sorted or done, and look-back ends.
   if (threadIdx.x == 0) {
     shared.partition = atomicAdd(&outcome->drawn, 1U);
