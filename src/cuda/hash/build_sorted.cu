@@ -49,7 +49,7 @@ partitioning partitioning_of(const hash_build_problem& problem, slot_form form) 
   constexpr std::uint64_t least_records = 512;
   constexpr std::uint64_t spread_partitions = 256;
   partitioning cut;
-  if (problem.count > most_partitioned_records || form == slot_form::wide_rows) return cut;
+  if (problem.count == 0 || problem.count > most_partitioned_records || form == slot_form::wide_rows) return cut;
   const std::uint64_t rounds = ceil_div(problem.count, partition_threads * tiles_at_once);
   cut.count = static_cast<std::uint32_t>(problem.count);
   cut.tile = static_cast<std::uint32_t>(partition_threads * std::min<std::uint64_t>(rounds, tile_items_each));
