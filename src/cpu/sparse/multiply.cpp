@@ -108,7 +108,7 @@ x_access access_of(const spmv_problem& p, const csr_view& a, bool may_prefetch) 
   const bool is_scattered = with_index_width(p.column, [&](auto column) {
     return reads_many_lines(static_cast<const decltype(column)*>(a.column_indices.data), p.entries, p.value_bytes());
   });
-  return is_scattered ? x_access::prefetched : x_access::direct;
+  return is_scattered ? x_access::prefetched : x_access::near;
 }
 
 rows_decision decide_rows(const spmv_problem& problem, const machine& m, core::scratch_offsets& place) noexcept {

@@ -94,7 +94,8 @@ class long_rows {
 /// How the loops get x of an entry.
 enum class x_access : std::uint8_t {
   direct,      ///< by the entry's column
-  prefetched,  ///< the same, with a prefetch of the x of an entry further on
+  near,        ///< the same, where neighbours read the same few lines of x, which the first-level cache holds
+  prefetched,  ///< by the entry's column, with a prefetch of the x of an entry further on
   gathered,    ///< from the entry's place, where a gather has put it
 };
 
