@@ -1,4 +1,6 @@
+#include "cpu/reduce/numbers_in_order.hpp"
 #include "cpu/reduce/owned_rows.hpp"
+#include "cpu/reduce/typed_arrays.hpp"
 #include "primitives/reduce/contract.hpp"
 
 namespace sheaf::cpu {
@@ -22,6 +24,16 @@ plan::planned plan_owner(const scatter_reduce_problem& problem, const plan::scop
 
 void run_owner(const context& ctx, const scatter_reduce_problem& problem, const plan::planned& plan,
                const scatter_reduce_buffers& b, std::byte* scratch) {
+  const auto decided = plan.decided.get<owned_decision>();
+  if (decided.threads == 1) {
+    // One owner of all slots has nothing to tell apart.
+    with_arrays_and_op(problem, b, [&](const auto* index, const auto* in, auto* out, auto op) {
+      run_checked(ctx, problem, b.index, scatter_reduce_wording, [&] {
+        return reduce_in_order(index, in, out, problem.count, problem.index_limit(), problem.indexed_count, op);
+      });
+    });
+    return;
+  }
   const owned_reduction r{.in = static_cast<const std::byte*>(b.in.data),
                           .in_stride = problem.record_bytes,
                           .list = b.index,
@@ -29,9 +41,8 @@ void run_owner(const context& ctx, const scatter_reduce_problem& problem, const 
                           .out_stride = problem.record_bytes,
                           .width = 1,
                           .kernels = kernels_of_rows(problem.type, problem.type, problem.op, false, 1)};
-  run_checked(ctx, problem, b.index, scatter_reduce_wording, [&] {
-    return combine_by_owners(r, owned_shape_of_numbers(problem), plan.decided.get<owned_decision>(), scratch);
-  });
+  run_checked(ctx, problem, b.index, scatter_reduce_wording,
+              [&] { return combine_by_owners(r, owned_shape_of_numbers(problem), decided, scratch); });
 }
 
 }  // namespace
