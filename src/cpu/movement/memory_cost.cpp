@@ -139,10 +139,15 @@ memory_cost memory_cost_of(const access_model& model) {
   return cost;
 }
 
-/// Bytes of the indexed side from which prefetching pays at random. Whole lines wait for the second-level cache longer
-/// than a prefetch takes to issue. Narrower records in that cache do not: EPYC of family 25, 2^14 records at random, 4
-/// to 32 bytes, 0.70 to 0.85 of the speed without where they are in cache, 1.1 to 2.1 times where they are not; past
-/// the second-level cache 0.9 and 1.4 to 1.6.
+/// Bytes of the indexed side that a movement touches.
+std::uint64_t touched_bytes(const primitives::movement& problem) noexcept {
+  return std::min(problem.indexed_bytes(), problem.count * std::max(problem.record_bytes, line_bytes));
+}
+
+/// Touched bytes of the indexed side from which prefetching pays at random. Whole lines wait for the second-level cache
+/// longer than a prefetch takes to issue. Narrower records in that cache do not: EPYC of family 25, 2^14 records at
+/// random, 4 to 32 bytes, 0.70 to 0.85 of the speed without where they are in cache, 1.1 to 2.1 times where they are
+/// not; past the second-level cache 0.9 and 1.4 to 1.6.
 std::uint64_t least_prefetched_at_random(const primitives::movement& problem) noexcept {
   return problem.record_bytes < line_bytes ? least_prefetched_bytes : least_prefetched_bytes / 2;
 }
@@ -193,7 +198,7 @@ bool prefetches_reads(const primitives::movement& problem) noexcept {
     case kind::skewed: from = least_prefetched_bytes / 8; break;
     default: break;
   }
-  return problem.indexed_bytes() > from;
+  return touched_bytes(problem) > from;
 }
 
 bool prefetches_writes(const primitives::movement& problem) noexcept {
@@ -212,7 +217,7 @@ bool prefetches_writes(const primitives::movement& problem) noexcept {
       break;
     default: break;
   }
-  return problem.indexed_bytes() > least_prefetched_at_random(problem);
+  return touched_bytes(problem) > least_prefetched_at_random(problem);
 }
 
 }  // namespace sheaf::cpu

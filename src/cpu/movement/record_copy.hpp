@@ -130,7 +130,7 @@ void move_parts(const context& ctx, const primitives::movement& m, std::uint64_t
                 const core::index_wording& wording, Move move) {
   with_index(list, [&](const auto* index) {
     with_layout(m, [&](auto layout) {
-      for_each_checked_part(ctx, m, items, list, wording,
+      for_each_checked_part(ctx, m, items, list, wording, threads_worth(ctx, m),
                             [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
                               return move(layout, index, begin, end, part);
                             });
