@@ -1,6 +1,8 @@
 #include "cpu/movement/in_order.hpp"
 #include "cpu/movement/index_buckets.hpp"
 #include "cpu/movement/order_sample.hpp"
+#include "cpu/movement/record_copy.hpp"
+#include "cpu/threads/cache_hints.hpp"
 
 // Propagation blocking: indices are grouped by bucket of the indexed side, whose records are then moved bucket after
 // bucket.

@@ -139,6 +139,19 @@ memory_cost memory_cost_of(const access_model& model) {
   return cost;
 }
 
+/// Bytes of the indexed side that a movement touches.
+std::uint64_t touched_bytes(const primitives::movement& problem) noexcept {
+  return std::min(problem.indexed_bytes(), problem.count * std::max(problem.record_bytes, line_bytes));
+}
+
+/// Touched bytes of the indexed side from which prefetching pays at random. Whole lines wait for the second-level cache
+/// longer than a prefetch takes to issue. Narrower records in that cache do not: EPYC of family 25, 2^14 records at
+/// random, 4 to 32 bytes, 0.70 to 0.85 of the speed without where they are in cache, 1.1 to 2.1 times where they are
+/// not; past the second-level cache 0.9 and 1.4 to 1.6.
+std::uint64_t least_prefetched_at_random(const primitives::movement& problem) noexcept {
+  return problem.record_bytes < line_bytes ? least_prefetched_bytes : least_prefetched_bytes / 2;
+}
+
 }  // namespace
 
 memory_cost gather_cost(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, false}); }
@@ -172,7 +185,7 @@ void add_lines_read(const primitives::movement& p, const machine& m, bool writes
 
 bool prefetches_reads(const primitives::movement& problem) noexcept {
   const bool narrower_than_line = problem.record_bytes < line_bytes;
-  std::uint64_t from = problem.record_bytes < narrow ? least_prefetched_bytes : least_prefetched_bytes / 4;
+  std::uint64_t from = least_prefetched_at_random(problem);
   switch (problem.pattern.shape) {
     case kind::partitioned:
       if (problem.pattern.parameter <= few_streams && narrower_than_line) return false;
@@ -185,7 +198,7 @@ bool prefetches_reads(const primitives::movement& problem) noexcept {
     case kind::skewed: from = least_prefetched_bytes / 8; break;
     default: break;
   }
-  return problem.indexed_bytes() > from;
+  return touched_bytes(problem) > from;
 }
 
 bool prefetches_writes(const primitives::movement& problem) noexcept {
@@ -202,11 +215,9 @@ bool prefetches_writes(const primitives::movement& problem) noexcept {
     case kind::sequential:
       if (single) return false;
       break;
-    case kind::strided:
-    case kind::clustered: return problem.indexed_bytes() > in_l1;
     default: break;
   }
-  return problem.indexed_bytes() > (single ? least_prefetched_bytes / 4 : in_l1);
+  return touched_bytes(problem) > least_prefetched_at_random(problem);
 }
 
 }  // namespace sheaf::cpu

@@ -25,15 +25,6 @@ inline std::uint32_t page_group_shift(const primitives::movement& m) noexcept {
   return shift;
 }
 
-/// Whether every index of a tile names a record: a maximum over the tile and one comparison, so that the loop has no
-/// branch.
-template <class Index>
-bool are_below(const Index* index, std::uint64_t count, std::uint64_t limit) noexcept {
-  Index most = 0;
-  for (std::uint64_t i = 0; i < count; ++i) most = std::max(most, index[i]);
-  return most < limit;
-}
-
 /// An entry of a tile: an index and its position in the tile.
 struct tile_entry {
   std::uint32_t index;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <type_traits>
+
+#include "cpu/movement/wide_copy.hpp"
 #include "cpu/threads/checked_parts.hpp"
 
 namespace sheaf::cpu {
@@ -35,26 +38,33 @@ inline void copy_narrow(std::byte* to, const std::byte* from, std::uint64_t byte
 }
 
 /// Records of any width at any stride. They are copied in words of 16 bytes, the last of which may overlap the one
-/// before it: faster than a call of memcpy for records of up to some cache lines.
+/// before it, or in blocks of lines: faster than a call of memcpy.
 struct any_layout {
   std::uint64_t record_bytes;
   std::uint64_t sequential_stride_bytes;
   std::uint64_t indexed_stride_bytes;
 
-  static constexpr std::uint64_t most_inline_bytes = 256;
-
   std::uint64_t sequential_offset(std::uint64_t i) const noexcept { return i * sequential_stride_bytes; }
   std::uint64_t indexed_offset(std::uint64_t i) const noexcept { return i * indexed_stride_bytes; }
   void copy(std::byte* to, const std::byte* from) const noexcept {
-    if (record_bytes > most_inline_bytes) {
-      std::memcpy(to, from, record_bytes);
-      return;
-    }
+    if (record_bytes >= least_wide_bytes) return copy_wide(to, from, record_bytes);
     if (record_bytes < 16) return copy_narrow(to, from, record_bytes);
     for (std::uint64_t b = 0; b + 16 < record_bytes; b += 16) std::memcpy(to + b, from + b, 16);
     std::memcpy(to + record_bytes - 16, from + record_bytes - 16, 16);
   }
   void clear(std::byte* to) const noexcept { std::memset(to, 0, record_bytes); }
+};
+
+/// Records at any stride whose width is more than Words - 1 words and at most Words. The last word may overlap the one
+/// before it, so that the compiler knows how many there are.
+template <std::size_t WordBytes, std::size_t Words>
+struct words_layout : any_layout {
+  void copy(std::byte* to, const std::byte* from) const noexcept {
+#pragma GCC unroll 8
+    for (std::size_t w = 0; w + 1 < Words; ++w) std::memcpy(to + w * WordBytes, from + w * WordBytes, WordBytes);
+    const std::uint64_t last = record_bytes - WordBytes;
+    std::memcpy(to + last, from + last, WordBytes);
+  }
 };
 
 /// Calls body(layout) with the layout of the movement's records.
@@ -77,6 +87,32 @@ void with_layout(const primitives::movement& movement, Body body) {
   body(any_layout{movement.record_bytes, movement.sequential_stride_bytes, movement.indexed_stride_bytes});
 }
 
+/// with_layout(), with code of their own for more widths: for loops that wait for nothing but their instructions.
+template <class Body>
+void with_own_layout(const primitives::movement& movement, Body body) {
+  with_layout(movement, [&](auto layout) {
+    if constexpr (std::is_same_v<decltype(layout), any_layout>) {
+      const std::uint64_t width = layout.record_bytes;
+      if (layout.sequential_stride_bytes == width && layout.indexed_stride_bytes == width) {
+        switch (width) {
+          case 12: return body(dense_layout<12>{});
+          case 24: return body(dense_layout<24>{});
+          case 48: return body(dense_layout<48>{});
+          case 100: return body(dense_layout<100>{});
+          default: break;
+        }
+      }
+      if (width >= 2 && width <= 4) return body(words_layout<2, 2>{layout});
+      if (width > 4 && width <= 8) return body(words_layout<4, 2>{layout});
+      if (width > 8 && width <= 16) return body(words_layout<8, 2>{layout});
+      if (width > 16 && width <= 32) return body(words_layout<16, 2>{layout});
+      if (width > 32 && width <= 48) return body(words_layout<16, 3>{layout});
+      if (width > 48 && width <= 64) return body(words_layout<16, 4>{layout});
+    }
+    body(layout);
+  });
+}
+
 /// Calls body(index) with the list as unsigned numbers of its width. A negative index is then beyond every limit.
 template <class Body>
 void with_index(index_span index, Body body) {
@@ -94,7 +130,7 @@ void move_parts(const context& ctx, const primitives::movement& m, std::uint64_t
                 const core::index_wording& wording, Move move) {
   with_index(list, [&](const auto* index) {
     with_layout(m, [&](auto layout) {
-      for_each_checked_part(ctx, m, items, list, wording,
+      for_each_checked_part(ctx, m, items, list, wording, threads_worth(ctx, m),
                             [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
                               return move(layout, index, begin, end, part);
                             });

@@ -2,6 +2,7 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/order_sample.hpp"
 #include "cpu/movement/page_order.hpp"
+#include "cpu/movement/ranges.hpp"
 #include "cpu/threads/huge_pages.hpp"
 
 namespace sheaf::cpu {
@@ -73,7 +74,7 @@ void run_by_page(const context& ctx, const scatter_problem& problem, const plan:
                  const std::uint64_t count = std::min(tile_entries, end - first);
                  const std::byte* const in = buffers.in.data + layout.sequential_offset(first);
                  if (is_scattered(index + first, count, problem.indexed_stride_bytes) &&
-                     are_below(index + first, count, limit)) {
+                     highest_of(index + first, count) < limit) {
                    scatter_ordered(layout, pages.order(index + first, count), in, buffers.out.data);
                    continue;
                  }

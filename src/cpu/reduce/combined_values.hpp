@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cpu/threads/instruction_sets.hpp"
 #include "primitives/reduce/rows.hpp"
 
 // What the loops of kernels.cpp and scatter_kernels.cpp do with one value.
@@ -18,12 +19,5 @@ template <class In>
 [[gnu::always_inline]] inline const In* row_at(const std::byte* base, std::uint64_t offset) {
   return reinterpret_cast<const In*>(base + offset);
 }
-
-#if defined(__x86_64__)
-inline bool has_avx2() {
-  static const bool has = __builtin_cpu_supports("avx2") != 0;
-  return has;
-}
-#endif
 
 }  // namespace sheaf::cpu

@@ -337,6 +337,9 @@ owned_decision decide_owners(const owned_shape& shape, const machine& machine) {
   constexpr std::uint64_t bytes_per_saved_byte = 16;
   const std::uint64_t bytes = shape.entries * (2 * shape.in_row_bytes + sizeof(std::uint32_t)) / bytes_per_saved_byte;
   d.threads = std::min(parts_worth(bytes, machine.parallelism), std::max<std::uint64_t>(1, shape.slots));
+  if (shape.are_numbers && d.threads < least_owners && shape.slots * shape.out_row_bytes <= own_cache_bytes(machine)) {
+    d.threads = 1;
+  }
   if (shape.entries <= shape.piece_rows) return d;
   d.pieces = shape.entries / shape.piece_rows;
   const std::uint64_t wanted =

@@ -16,7 +16,13 @@ struct owned_shape {
   std::uint64_t out_row_bytes = 0;
   /// Rows of a slot that are combined in one go, see rows_per_piece(); as many as there can be if order does not matter
   std::uint64_t piece_rows = ~std::uint64_t{0};
+  bool are_numbers = false;  ///< rows of one value each, whose order alone matters
 };
+
+/// Owners from which numbers in slots that a core's cache holds are added sooner than by one thread, which has nothing
+/// to tell apart. EPYC of family 25, 2^22 values of f32 into 1024 slots, ms: one thread 2.5, two owners 3.4, whose time
+/// is 0.9 to look at the list and 2.5 / owners for the rest.
+constexpr std::uint64_t least_owners = 4;
 
 /// What a plan decides for combine_by_owners().
 struct owned_decision {

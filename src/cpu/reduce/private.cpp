@@ -2,6 +2,7 @@
 
 #include "core/startable.hpp"
 #include "cpu/movement/memory_cost.hpp"
+#include "cpu/reduce/numbers_in_order.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/parts.hpp"
@@ -64,14 +65,11 @@ void run_private(const context& ctx, const scatter_reduce_problem& problem, cons
     for (std::uint64_t part = 0; part < parts; ++part) {
       T* const own = part == 0 ? out : private_output(part);
       if (part > 0) std::fill_n(own, problem.indexed_count, identity_of<T>(problem.op));
+      const std::uint64_t begin = part_begin(problem.count, parts, part);
       const std::uint64_t end = part_begin(problem.count, parts, part + 1);
-      for (std::uint64_t i = part_begin(problem.count, parts, part); i < end; ++i) {
-        if (index[i] < problem.indexed_count) {
-          own[index[i]] = op(own[index[i]], in[i]);
-        } else {
-          first_bad_position = std::min(first_bad_position, i);
-        }
-      }
+      const first_bad found = reduce_in_order(index + begin, in + begin, own, end - begin, problem.index_limit(),
+                                              problem.indexed_count, op);
+      first_bad_position = std::min(first_bad_position, found.behind(begin).position);
     }
     for_each_range(problem.indexed_count, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
       for (std::uint64_t copy = 1; copy < parts; ++copy) {

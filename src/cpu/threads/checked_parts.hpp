@@ -43,15 +43,19 @@ void run_checked(const context& ctx, const primitives::movement& movement, index
   if (bad.found()) state.keep_first(report_of(index, bad.position, call, movement.indexed_count, wording));
 }
 
-/// Cuts [0, count) into equal parts, one per thread that the movement's bytes are worth, and calls
-/// work(begin, end, part) -> first_bad for each. Reports the first bad index of all parts to the context, under a new
-/// call number.
+/// Threads of this context that the bytes of a movement are worth.
+inline std::uint64_t threads_worth(const context& ctx, const primitives::movement& movement) {
+  return parts_worth(2 * movement.sequential_bytes() + movement.index_bytes(),
+                     static_cast<std::uint64_t>(core::cpu(ctx).threads));
+}
+
+/// Cuts [0, count) into equal parts, one for each of some threads, and calls work(begin, end, part) -> first_bad for
+/// each. Reports the first bad index of all parts to the context, under a new call number.
 template <class Work>
 void for_each_checked_part(const context& ctx, const primitives::movement& movement, std::uint64_t count,
-                           index_span index, const core::index_wording& wording, Work work) {
-  const std::uint64_t worth = parts_worth(2 * movement.sequential_bytes() + movement.index_bytes(),
-                                          static_cast<std::uint64_t>(core::cpu(ctx).threads));
-  const auto threads = static_cast<int>(worth);
+                           index_span index, const core::index_wording& wording, std::uint64_t most_threads,
+                           Work work) {
+  const auto threads = static_cast<int>(most_threads);
   run_checked(ctx, movement, index, wording, [&]() -> first_bad {
     if (threads == 1) return work(std::uint64_t{0}, count, std::uint64_t{0});
     std::uint64_t position = ~std::uint64_t{0};
