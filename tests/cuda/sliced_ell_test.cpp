@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <sheaf/memory.hpp>
 
-#include "cuda/sparse/sliced_ell.hpp"
+#include "cuda/sparse/prepared/sliced_ell.hpp"
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"

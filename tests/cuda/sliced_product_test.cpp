@@ -12,7 +12,7 @@
 #include <sheaf/conjugate_gradient.hpp>
 #include <sheaf/memory.hpp>
 
-#include "cuda/sparse/sliced.hpp"
+#include "cuda/sparse/prepared/sliced.hpp"
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"

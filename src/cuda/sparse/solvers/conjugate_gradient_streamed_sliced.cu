@@ -1,4 +1,4 @@
-#include "cuda/sparse/sliced.cuh"
+#include "cuda/sparse/prepared/sliced.cuh"
 #include "cuda/sparse/solvers/system_kernels.cuh"
 #include "cuda/sparse/solvers/system_reads.hpp"
 #include "cuda/sparse/solvers/system_rows.cuh"

@@ -1,6 +1,6 @@
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/sparse/bsr.cuh"
-#include "cuda/sparse/bsr.hpp"
+#include "cuda/sparse/prepared/bsr.cuh"
+#include "cuda/sparse/prepared/bsr.hpp"
 
 // The preparation cuda.bsr: a copy of a matrix whose entries lie in dense blocks, with one column for each block.
 // Blocks of 3 x 3 take 8.4 bytes an entry of f64, where compressed rows take 12. For finite elements of several

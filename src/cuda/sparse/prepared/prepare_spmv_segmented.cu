@@ -1,6 +1,6 @@
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/sparse/prepared.cuh"
-#include "cuda/sparse/segmented.cuh"
+#include "cuda/sparse/prepared/prepared.cuh"
+#include "cuda/sparse/prepared/segmented.cuh"
 
 // The preparation cuda.segmented: windows of entries of one size, and a bit for each entry that says whether a row
 // begins there (as in CSR5; Liu and Vinter 2015). A run is a segmented sum by each warp: it reads no row offsets, no

@@ -1,7 +1,7 @@
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/sparse/bsr.hpp"
-#include "cuda/sparse/prepared.cuh"
-#include "cuda/sparse/segmented.hpp"
+#include "cuda/sparse/prepared/bsr.hpp"
+#include "cuda/sparse/prepared/prepared.cuh"
+#include "cuda/sparse/prepared/segmented.hpp"
 
 // The preparation cuda.compressed: columns of 16 bits, counted from the lowest of 128 rows, where those rows span no
 // more columns than that. A run is cuda.rows and streams 2 bytes an entry less, or 6. For banded matrices and grids;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sparse/sliced_ell.hpp"
+#include "cuda/sparse/prepared/sliced_ell.hpp"
 #include "cuda/sparse/sums/row_products.cuh"
 
 // A product by a matrix in sliced ELLPACK: a warp for each slice.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sparse/sliced.hpp"
+#include "cuda/sparse/prepared/sliced.hpp"
 #include "cuda/sparse/sums/matrix.cuh"
 #include "cuda/sparse/sums/running_sum.cuh"
 #include "cuda/sparse/sums/x_slice.cuh"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sparse/segmented.hpp"
+#include "cuda/sparse/prepared/segmented.hpp"
 #include "cuda/sparse/sums/row_facts.cuh"
 #include "cuda/sparse/sums/running_sum.cuh"
 #include "cuda/sparse/sums/short_rows.cuh"

@@ -1,5 +1,5 @@
-#include "cuda/sparse/prepared.cuh"
-#include "cuda/sparse/sliced.cuh"
+#include "cuda/sparse/prepared/prepared.cuh"
+#include "cuda/sparse/prepared/sliced.cuh"
 
 // The preparation cuda.sliced: entries grouped so that a block reads x from shared memory, slice by slice, with the
 // sums of its rows beside it. A product streams 10 bytes an entry of f64, and reads x from L2 once for each
