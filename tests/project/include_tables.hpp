@@ -152,8 +152,10 @@ inline const names_by_name& folders_seen_by_folder(const std::string& backend, c
   };
   static const names_by_name cuda_split{{"cub", {"cub"}}};
   static const names_by_name cuda_reduce{{"rows", {"rows"}}};
-  static const names_by_name cuda_sparse{
-      {"sums", {"sums"}}, {"transposed", {"sums", "transposed"}}, {"solvers", {"", "sums", "solvers"}}};
+  static const names_by_name cuda_sparse{{"sums", {"sums"}},
+                                         {"transposed", {"sums", "transposed"}},
+                                         {"prepared", {"", "sums", "prepared"}},
+                                         {"solvers", {"", "sums", "prepared", "solvers"}}};
   static const names_by_name cuda_movement{
       {"copy", {"copy"}},
       {"passes", {"copy", "passes"}},

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sparse/prepared/prepared.cuh"
+#include "cuda/sparse/prepared/inspected_product.cuh"
 
 // Matrices whose entries lie in dense blocks of 2 x 2 to 8 x 8 (block compressed rows, BSR): one column for each block,
 // and values in the order in which a warp reads them.

@@ -1,7 +1,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/sparse/prepared/blocked_run.cuh"
-#include "cuda/sparse/prepared/prepared.cuh"
+#include "cuda/sparse/prepared/inspected_product.cuh"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
 

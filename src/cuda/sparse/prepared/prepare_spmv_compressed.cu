@@ -1,6 +1,6 @@
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/prepared/bsr.hpp"
-#include "cuda/sparse/prepared/prepared.cuh"
+#include "cuda/sparse/prepared/inspected_product.cuh"
 #include "cuda/sparse/prepared/segmented.hpp"
 
 // The preparation cuda.compressed: columns of 16 bits, counted from the lowest of 128 rows, where those rows span no

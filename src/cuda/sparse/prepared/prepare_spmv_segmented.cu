@@ -1,5 +1,5 @@
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/sparse/prepared/prepared.cuh"
+#include "cuda/sparse/prepared/inspected_product.cuh"
 #include "cuda/sparse/prepared/segmented.cuh"
 
 // The preparation cuda.segmented: windows of entries of one size, and a bit for each entry that says whether a row

@@ -1,4 +1,4 @@
-#include "cuda/sparse/prepared/prepared.cuh"
+#include "cuda/sparse/prepared/inspected_product.cuh"
 #include "cuda/sparse/prepared/sliced.cuh"
 
 // The preparation cuda.sliced: entries grouped so that a block reads x from shared memory, slice by slice, with the

@@ -2,7 +2,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/sparse/prepared/prepared.cuh"
+#include "cuda/sparse/prepared/inspected_product.cuh"
 #include "cuda/sparse/prepared/sliced_ell.cuh"
 #include "cuda/sparse/sums/x_slice.cuh"
 #include "primitives/sparse/trial_runs.hpp"

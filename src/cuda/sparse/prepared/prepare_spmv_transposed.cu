@@ -1,4 +1,4 @@
-#include "cuda/sparse/prepared/prepared.cuh"
+#include "cuda/sparse/prepared/inspected_product.cuh"
 #include "cuda/sparse/transposition.hpp"
 
 // The preparation cuda.transposed: a copy of the matrix, transposed by a stable sort of its entries by column, so that
