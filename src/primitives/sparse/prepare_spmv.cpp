@@ -201,7 +201,7 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_given, c
   const spmv_variant* const unprepared = plan_unprepared(as_given.product, plan::scope_of(ctx)).variant;
   const bool is_unprepared = variant->name == kept_name && unprepared != nullptr && unprepared->name == decided.product;
   if (unprepared == nullptr) return made.finish();
-  const rival_names rivals = rivals_of(ctx, problem, {variant, plan});
+  const rival_names rivals = made.work->has_no_rival() ? rival_names() : rivals_of(ctx, problem, {variant, plan});
   const auto try_runs = [&] {
     if (problem.product.y_count() == 0) return;
     made.try_runs(problem.expected_runs,

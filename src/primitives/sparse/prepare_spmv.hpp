@@ -18,6 +18,9 @@ class prepared_product {
   virtual std::string_view product() const { return {}; }
   /// Whether the matrix's data showed that there is nothing to gain, so that a run is what product() is unprepared.
   virtual bool is_unprepared() const { return false; }
+  /// Whether the matrix's data showed a form that other preparations do not beat, so that none is made and timed beside
+  /// it.
+  virtual bool has_no_rival() const { return false; }
 };
 
 class checked_product final : public checked_executor<prepared_product, spmv_problem> {

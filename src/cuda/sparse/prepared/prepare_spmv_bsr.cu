@@ -42,6 +42,7 @@ class bsr_matrix final : public inspected_matrix {
         memory_(prepared_memory(ctx, "entries in blocks", bytes_of_arrays())) {}
 
   std::uint64_t kept_bytes() const override { return memory_.size(); }
+  bool has_no_rival() const override { return true; }
 
   template <class Value>
   bsr_arrays<Value> arrays() const {
