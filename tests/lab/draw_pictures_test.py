@@ -116,7 +116,7 @@ class Script(unittest.TestCase):
             folder = pathlib.Path(folder)
             shutil.copytree(ROOT / "lab" / "results", folder / "results")
             (folder / "pictures").mkdir()
-            row = {"problem": "sort_keys/uniform/r8/u64/n=134217728", "backend": "cuda", "who": "sheaf", "devices": 2,
+            row = {"problem": "sort_keys/uniform/r8/u64/n=2147483648", "backend": "cuda", "who": "sheaf", "devices": 2,
                    "transport": "copies", "is_prepared": False, "verified": True, "one_seconds": 0.004,
                    "median_seconds": 0.005}
             document = {"schema_version": 2, "recorded": "2126-11-30T00:00:00Z", "rows": [],
@@ -126,7 +126,7 @@ class Script(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             drawn = (folder / "pictures" / "scale-out.svg").read_text(encoding="utf-8")
             self.assertIn("1.60 (copies)", drawn)
-            self.assertIn("sort 2^27 keys of 8 bytes", drawn)
+            self.assertIn("sort 2^31 keys of 8 bytes", drawn)
             document["scale_out_rows"][0]["verified"] = False
             (folder / "results" / "two.json").write_text(json.dumps(document), encoding="utf-8")
             done = run_script("--results", folder / "results", "--pictures", folder / "pictures")

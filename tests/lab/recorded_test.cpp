@@ -189,7 +189,7 @@ void judge_sorts_on_cuda([[maybe_unused]] const char* file) {
 }
 
 /// A problem's name without the distribution of its keys, of which a plan knows nothing.
-std::string without_distribution(const std::string& name) {
+[[maybe_unused]] std::string without_distribution(const std::string& name) {
   const std::size_t begin = name.find('/') + 1;
   const std::size_t end = name.find_first_of(":/", begin);
   return name.substr(0, begin) + name.substr(end);
