@@ -109,19 +109,19 @@ class SHEAF_API prepared_spmv {
 /// Inspects a matrix for many products by it.
 /// @param a              the matrix, as for spmv; its arrays must outlive the result.
 /// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
-/// The preparation finds the order of the columns from up to half a million of them. If runs would work differently
-/// from spmv and 16 runs or more are expected, it times both on vectors of its own and keeps the faster. It does so
-/// only if no variant is forced, and if these vectors fit into an eighth of memory and into the scratch limit. What a
-/// preparation saves is counted against spmv with the order of options.
+/// The preparation finds the order of the columns from up to half a million of them. If 16 runs or more are expected,
+/// it times runs beside spmv's, and where plans lie close beside those of a second preparation, which it then makes
+/// too, and keeps the fastest: unless a variant is forced, or the vectors of these runs do not fit into an eighth of
+/// memory and into the scratch limit. What it saves is counted against spmv with the order of options.
 /// @throws error(bad_argument) as spmv does; error(bad_index) for a fault of the matrix, if the preparation reads it
-/// (with the variant "kept", the runs read it); and what ctx.wait() throws for earlier calls.
+/// (else the runs do: of "kept", and of "cpu.bsr" without dense blocks); and what ctx.wait() throws for earlier calls.
 /// When the call returns, the preparation is done, and with it all work queued on ctx before.
 SHEAF_API prepared_spmv prepare_spmv(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
                                      const prepare_spmv_options& options = {});
 
 /// What prepare_spmv would plan for a matrix of this shape whose columns have the order options.pattern. Its data is
 /// not read and may be null. Seconds are those of the preparation and of all expected runs. A preparation that then
-/// finds its runs slower than spmv is replaced by "kept", as prepared_spmv::report() says.
+/// finds its runs slower is replaced by "kept" or by one that was timed beside it, as prepared_spmv::report() says.
 SHEAF_API explanation explain_prepare_spmv(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
                                            const prepare_spmv_options& options = {});
 

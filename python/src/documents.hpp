@@ -24,10 +24,10 @@ scratch_limit : int, optional
 scratch : {'torch', 'cupy'} or pair of functions, optional
     Whose memory is taken for scratch: torch's or CuPy's pool, or functions allocate(bytes, stream), which returns an
     address or None, and release(address, bytes, stream).
-learn : bool
-    Times the first calls of a shape by the two variants that are predicted to be the fastest, where they are close, and
-    goes on by the faster: of gathers, scatters, sums by index, sorts and splits on the CPU. Results stay the same.
-    ``ctx.learns = True`` begins anew. SHEAF_LEARN=1 is the same for every context.
+learn : bool, optional
+    Whether the context times the first calls of a shape by the two variants that are predicted to be the fastest, where
+    they are close, and goes on by the faster: of gathers, scatters, sums by index, sorts and splits on the CPU. Results
+    stay the same. Without it, SHEAF_LEARN=1 decides. ``ctx.learns = True`` begins anew.
 
 Notes
 -----

@@ -240,9 +240,9 @@ std::string device_text(const session& s) {
 }
 
 void make_session(session* at, nb::handle device, nb::handle stream, int threads, nb::handle scratch_limit,
-                  nb::handle scratch, bool learn) {
+                  nb::handle scratch, nb::handle learn) {
   context made = make_context(device, stream, threads);
-  if (learn) made.learn(true);
+  if (!learn.is_none()) made.learn(nb::cast<bool>(learn));
   if (!scratch_limit.is_none()) made.limit_scratch(nb::cast<std::uint64_t>(scratch_limit));
   nb::object functions;
   if (!scratch.is_none()) {
@@ -273,7 +273,8 @@ void bind_sessions(nb::module_& module) {
   pthread_atfork(nullptr, nullptr, forget_in_child);
   nb::class_<session>(module, "context", documents::context)
       .def("__init__", make_session, nb::arg("device") = nb::none(), nb::arg("stream") = nb::none(),
-           nb::arg("threads") = 0, nb::arg("scratch_limit") = nb::none(), nb::arg("scratch") = nb::none(), nb::arg("learn") = false)
+           nb::arg("threads") = 0, nb::arg("scratch_limit") = nb::none(), nb::arg("scratch") = nb::none(),
+           nb::arg("learn") = nb::none())
       .def("wait", wait_for, documents::wait)
       .def("__enter__",
            [](nb::handle self) {

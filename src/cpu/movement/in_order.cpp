@@ -48,7 +48,8 @@ bool write_apart(const Index* index, std::uint64_t count, std::uint64_t parts) {
 std::uint64_t writing_threads(const context& ctx, const primitives::scatter_problem& problem, index_span list) {
   std::uint64_t threads = threads_worth(ctx, problem);
   constexpr std::uint64_t most_bytes = 8;
-  if (threads == 1 || problem.record_bytes > most_bytes ||
+  constexpr std::uint64_t most_threads = 3;  // that one is worth; more have not been measured
+  if (threads == 1 || threads > most_threads || threads > problem.count || problem.record_bytes > most_bytes ||
       problem.indexed_bytes() > threads * own_cache_bytes(ctx.profile()))
     return threads;
   with_index(list, [&](const auto* index) {

@@ -107,6 +107,13 @@ void with_own_layout(const primitives::movement& movement, Body body) {
           default: break;
         }
       }
+      // One store for records that any writer is to win whole.
+      switch (width) {
+        case 4: return body(words_layout<4, 1>{layout});
+        case 8: return body(words_layout<8, 1>{layout});
+        case 16: return body(words_layout<16, 1>{layout});
+        default: break;
+      }
       if (width >= 2 && width <= 4) return body(words_layout<2, 2>{layout});
       if (width > 4 && width <= 8) return body(words_layout<4, 2>{layout});
       if (width > 8 && width <= 16) return body(words_layout<8, 2>{layout});

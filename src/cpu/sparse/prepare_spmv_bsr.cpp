@@ -259,7 +259,8 @@ unsigned block_of(const context& ctx, const spmv_problem& problem, const csr_vie
 /// for, which rows share.
 bool set_begins(const bsr_matrix& to, const row_reader& rows, unsigned block, std::uint64_t entries) {
   std::uint32_t* const begins = to.begins.as<std::uint32_t>();
-  const std::uint64_t most = std::min<std::uint64_t>(entries / (std::uint64_t{block} * block), ~std::uint32_t{0});
+  const std::uint64_t most =
+      std::min<std::uint64_t>(entries / (std::uint64_t{block} * block), ~std::uint32_t{0} - 2);  // two more are added
   std::uint64_t before = 0;
   for (std::uint64_t block_row = 0; block_row < to.block_rows(); ++block_row) {
     begins[block_row] = static_cast<std::uint32_t>(before);

@@ -43,7 +43,7 @@ constexpr std::uint64_t most_partitioned_records = std::uint64_t{1} << 22;
 
 /// How the records of a small build are partitioned. Tiles are for some 128 multiprocessors. Partitions have up to 2048
 /// records, so that those of keys with 16 records each still fit a block; few records are spread over more blocks.
-partitioning partitioning_of(const hash_build_problem& problem, slot_form form) {
+partitioning partitioning_of(const hash_build_problem& problem, slot_form form, const plan::scope& in) {
   constexpr std::uint64_t tiles_at_once = 128;
   constexpr std::uint64_t usual_records = 2048;
   constexpr std::uint64_t least_records = 512;
@@ -58,6 +58,13 @@ partitioning partitioning_of(const hash_build_problem& problem, slot_form form) 
       std::max(std::bit_ceil(ceil_div(problem.count, usual_records)),
                std::min(spread_partitions, std::bit_ceil(ceil_div(problem.count, least_records))));
   cut.partition_bits = static_cast<std::uint32_t>(std::countr_zero(partitions));
+  // A plan for a machine of another day has no device to ask.
+  constexpr std::uint64_t table_bytes = 2 * 1024;
+  const std::uint64_t shared_bytes =
+      table_bytes + (problem.key_bytes == 8 ? partition_keys_shared_bytes<std::uint64_t>(cut)
+                                            : partition_keys_shared_bytes<std::uint32_t>(cut));
+  if (in.context != nullptr && shared_bytes > static_cast<const cuda_state*>(in.context)->shared_bytes_of_block())
+    return {};
   return cut;
 }
 
@@ -136,7 +143,7 @@ plan::planned plan_sorted(const hash_build_problem& problem, const plan::scope& 
   }
   if (calls->sort_choice.variant == nullptr) return plan::rejected("no sort can run on the hashes");
   arrays.take(calls->sort_choice.plan.scratch_bytes);
-  const build_decision decided{partitioning_of(problem, calls->form)};
+  const build_decision decided{partitioning_of(problem, calls->form, scope)};
   plan::planned plan;
   plan.decided.set(decided);
   if (decided.takes_partitions()) {

@@ -37,9 +37,9 @@ struct partitioning {
 
   __host__ __device__ std::uint32_t partitions() const { return 1U << partition_bits; }
   /// A larger piece of a partition in one tile says that a key is so frequent that the partition cannot fit: three
-  /// times what fits, which pieces of distinct keys reach by chance in no tile of 2^22 records.
+  /// times what fits, and more than neighbours reach of which 16 share a key.
   __host__ __device__ std::uint32_t most_of_piece() const {
-    constexpr std::uint32_t least = 40;
+    constexpr std::uint32_t least = 256;
     const std::uint32_t fits_three_times = 3 * most_partition_records / tiles;
     return fits_three_times > least ? fits_three_times : least;
   }

@@ -149,16 +149,16 @@ rival_names rivals_of(const context& ctx, const prepare_spmv_problem& problem,
 }
 
 /// Times runs of what was made, of the unprepared product and of the rivals, which it makes before, and puts the
-/// fastest in the place of what was made.
+/// fastest in the place of what was made. @param as_found  the problem with the order that the columns were found in
 /// @throws error(out_of_memory) if there is no memory for the vectors that are multiplied
 void keep_the_fastest(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a, made_product& made,
-                      const rival_names& names) {
+                      const rival_names& names, const prepare_spmv_problem& as_found) {
   product_choice unprepared = plan_unprepared(problem.product, plan::scope_of(ctx));
   if (unprepared.variant == nullptr) return;
   const std::string_view product = unprepared.variant->name;
   const auto kept = std::make_shared<kept_matrix>(problem.product, std::move(unprepared), a);
   // Before there are runs, so that what is wrong with a matrix is named as a preparation's.
-  const std::vector<made_rival> rivals = make_rivals(ctx, problem, a, names);
+  const std::vector<made_rival> rivals = make_rivals(ctx, as_found, a, names);
   const std::uint64_t width = problem.product.value_bytes();
   const buffer x(ctx, std::max<std::uint64_t>(1, problem.product.x_count() * width));
   const buffer y(ctx, problem.product.y_count() * width);
@@ -206,7 +206,7 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_given, c
     if (problem.product.y_count() == 0) return;
     made.try_runs(problem.expected_runs,
                   (problem.product.rows + problem.product.columns) * problem.product.value_bytes(),
-                  [&] { keep_the_fastest(ctx, as_given, a, made, rivals); });
+                  [&] { keep_the_fastest(ctx, as_given, a, made, rivals, problem); });
   };
   if (is_unprepared) {
     if (!rivals.empty()) try_runs();
@@ -227,7 +227,7 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_given, c
 }  // namespace
 
 void keep_the_faster(const context& ctx, const prepare_spmv_problem& problem, const csr_view& a, made_product& made) {
-  keep_the_fastest(ctx, problem, a, made, {});
+  keep_the_fastest(ctx, problem, a, made, {}, problem);
 }
 
 void checked_product::run(const context& ctx, const_values x, values y, double alpha, double beta) {

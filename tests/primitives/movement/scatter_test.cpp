@@ -237,6 +237,43 @@ TEST_P(EveryScatterVariant, AnyWriterWinsWhole) {
                 {{"cuda.adaptive", 16}, {"cuda.bucketed_last", 0}, {"opengl.points", 12}});
 }
 
+// Records in rows that are wider, so that neither side is packed; all writers want one record of two.
+TEST(Scatter, AnyWriterOfPaddedRecordsWinsWhole) {
+  if (under_thread_sanitizer) GTEST_SKIP() << "the contract lets threads race for a record";
+  const context ctx = context::cpu(2);
+  constexpr std::uint64_t count = 1 << 17;
+  constexpr std::uint64_t stride = 32;
+  const std::vector<std::uint32_t> index(count, 1);
+  for (const std::uint64_t width : {2, 4, 8, 16}) {
+    SCOPED_TRACE(width);
+    struct alignas(16) row {
+      std::byte bytes[stride];
+    };
+    std::vector<row> in(count);
+    for (std::uint64_t i = 0; i < count; ++i) std::memset(in[i].bytes, static_cast<int>(i / 512), stride);
+    std::vector<row> out(2);
+    for (int round = 0; round < 20; ++round) {
+      scatter(ctx, const_records(in.data(), count, width, stride), index_span(index),
+              records(out.data(), 2, width, stride), {.variant = "cpu.direct"});
+      ctx.wait();
+      for (std::uint64_t i = 1; i < width; ++i) ASSERT_EQ(out[1].bytes[i], out[1].bytes[0]) << "byte " << i;
+      for (std::uint64_t i = width; i < stride; ++i) ASSERT_EQ(out[1].bytes[i], std::byte{0}) << "byte " << i;
+    }
+  }
+}
+
+TEST(Scatter, OfOneWideRecordHasNoIdleThreadLookAtTheList) {
+  const context ctx = context::cpu(4);
+  constexpr std::uint64_t stride = 65536;
+  const std::vector<std::uint32_t> in(stride / sizeof(std::uint32_t), 7);
+  const std::vector<std::uint32_t> index(1, 1);
+  std::vector<std::uint32_t> out(2);
+  scatter(ctx, const_records(in.data(), 1, sizeof(std::uint32_t), stride), index_span(index),
+          records(out.data(), 2, sizeof(std::uint32_t)), {.variant = "cpu.direct"});
+  ctx.wait();
+  EXPECT_EQ(out, (std::vector<std::uint32_t>{0, 7}));
+}
+
 TEST(Scatter, TakesTypedSpans) {
   const context ctx = context::cpu(2);
   const std::vector<float> in{1, 2, 3};

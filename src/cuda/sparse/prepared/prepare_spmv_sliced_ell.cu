@@ -628,7 +628,13 @@ void run_sliced_ell(const context& ctx, const prepare_spmv_problem& problem, con
   core::scratch_arrays place(scratch);
   const ell_scratch at(problem.product, place);
   make_or_keep_rows(ctx, problem, buffers, at.rows, [&](const csr_guard& guard, const row_facts& facts) {
-    return make_sliced_ell(ctx, problem.product, buffers.a, guard, facts, at);
+    try {
+      return make_sliced_ell(ctx, problem.product, buffers.a, guard, facts, at);
+    } catch (const error& short_of) {
+      // Runs read the caller's arrays then.
+      if (short_of.code() != error_code::out_of_memory) throw;
+      return std::shared_ptr<primitives::prepared_product>();
+    }
   });
 }
 
