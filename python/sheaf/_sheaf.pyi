@@ -55,6 +55,10 @@ class context:
     scratch : {'torch', 'cupy'} or pair of functions, optional
         Whose memory is taken for scratch: torch's or CuPy's pool, or functions allocate(bytes, stream), which returns an
         address or None, and release(address, bytes, stream).
+    learn : bool, optional
+        Whether the context times the first calls of a shape by the two variants that are predicted to be the fastest, where
+        they are close, and goes on by the faster: of gathers, scatters, sums by index, sorts and splits on the CPU. Results
+        stay the same. Without it, SHEAF_LEARN=1 decides. ``ctx.learns = True`` begins anew.
 
     Notes
     -----
@@ -69,7 +73,7 @@ class context:
     (sheaf.context('cpu', threads=1), array([1, 2]))
     """
 
-    def __init__(self, device: object | None = None, stream: object | None = None, threads: int = 0, scratch_limit: object | None = None, scratch: object | None = None) -> None: ...
+    def __init__(self, device: object | None = None, stream: object | None = None, threads: int = 0, scratch_limit: object | None = None, scratch: object | None = None, learn: object | None = None) -> None: ...
 
     def wait(self) -> None:
         """
@@ -111,6 +115,12 @@ class context:
 
     @scratch_limit.setter
     def scratch_limit(self, bytes: object | None) -> None: ...
+
+    @property
+    def learns(self) -> bool: ...
+
+    @learns.setter
+    def learns(self, wanted: bool) -> None: ...
 
     @property
     def status(self) -> str: ...
@@ -1169,9 +1179,9 @@ def prepare_edge_sum(edges: object, nodes: int, components: int, runs: int, *, c
 
 class Explanation:
     """
-    What the planner predicts of a call: `primitive`, `machine`, `choice` and `variants`.
+    What the planner predicts of a call: `primitive`, `machine`, `choice`, `variants` and `learned`.
 
-    A notebook shows it as a table.
+    `learned` is what a context that learns has timed of such calls, or ''. A notebook shows it as a table.
     """
 
     @property
@@ -1179,6 +1189,9 @@ class Explanation:
 
     @property
     def machine(self) -> str: ...
+
+    @property
+    def learned(self) -> str: ...
 
     @property
     def choice(self) -> Any: ...
