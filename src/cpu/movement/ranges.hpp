@@ -101,7 +101,8 @@ template <class Layout, class Index, class Good, class Each>
                                                           std::uint64_t last, std::uint64_t limit, bool prefetches,
                                                           Good good, Each each) {
   const std::uint64_t block = block_entries_of(layout.record_bytes);
-  const bool are_all_good = limit > std::numeric_limits<Index>::max() || limit == ~std::uint64_t{0};
+  constexpr std::uint64_t highest = std::numeric_limits<Index>::max();
+  const bool are_all_good = limit >= std::max(highest, highest + 1);  // ~0 stands for no limit
   for (std::uint64_t begin = first; begin < last;) {
     const std::uint64_t end = std::min(last, begin + block);
     if (are_all_good || highest_of(index + begin, end - begin) < limit) {
