@@ -61,11 +61,13 @@ class timed_shape {
   /// Timed calls of each of two variants, from which on they are known.
   std::uint32_t wanted_calls() const noexcept { return wanted_calls_; }
   /// Counts a call whose two variants are known. The 16th, the 64th and so on ask for one more timed call of each: what
-  /// disturbed the first ones, other work of the machine for one, decides for a while, not for ever.
+  /// disturbed the first ones, other work of the machine for one, or memory that was short, decides for a while, not
+  /// for ever.
   void count_known_call() noexcept {
     if (++known_calls_ < next_look_) return;
     next_look_ *= 4;
     ++wanted_calls_;
+    for (timed_variant& v : variants_) v.lacked_scratch = false;
   }
 
  private:

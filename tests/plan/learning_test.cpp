@@ -224,6 +224,28 @@ TEST(Learning, GivesUpAPlanWhoseScratchIsNotToBeHad) {
   EXPECT_EQ(explained(ctx, p).learned, "chosen by 2 timed calls: t.rival had no memory for its scratch");
 }
 
+TEST(Learning, AsksForScratchAgainAfterAWhile) {
+  context ctx = learner();
+  static memory_resource under;
+  static bool is_short;
+  under = ctx.state().memory;
+  is_short = true;
+  ctx.use(memory_resource{[](void*, std::uint64_t bytes, CUstream_st* stream) -> void* {
+                            return is_short ? nullptr : under.allocate(under.state, bytes, stream);
+                          },
+                          [](void*, void* block, std::uint64_t bytes, CUstream_st* stream) {
+                            under.deallocate(under.state, block, bytes, stream);
+                          },
+                          nullptr});
+  const auto clock = replay(ctx, {3, 3, 3, 3, 3, 1, 1, 1});
+  const timed p{.scratch_bytes = 64};
+  EXPECT_EQ(ran_in(ctx, p, 3 + 15), names(18, "t.near"));
+  is_short = false;
+  const names then = ran_in(ctx, p, 10);
+  EXPECT_EQ(then.front(), "t.near") << "the 16th call by what is known";
+  EXPECT_EQ(then.back(), "t.rival");
+}
+
 TEST(Learning, CountsNoCallThatFails) {
   const context ctx = learner();
   double now = 0;
