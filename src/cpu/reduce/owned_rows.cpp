@@ -368,11 +368,13 @@ plan::planned price_owners(const owned_shape& shape, const movement& moved, std:
                            const machine& machine) {
   const owned_decision d = decide_owners(shape, machine);
   constexpr std::uint64_t one = 1;
-  constexpr double digits_per_row = 0.3;
+  constexpr double digits_per_row = 0.6;
   constexpr double digits_per_value = 0.03;
   constexpr double digits_per_count = 0.3;
   constexpr double overlapped = 0.5;  ///< of the accesses to out: rows ahead are prefetched
-  const double digits_per_look = bytes(moved.index) == 4 ? 0.08 : 0.4;
+  // EPYC of family 25, two threads, 9 * 10^6 numbers of 8 bytes into 30,000 slots: 9 ms in order, 16 at random; a digit
+  // is 1.3 ns there.
+  const double digits_per_look = bytes(moved.index) == 4 ? 0.15 : 0.4;
   plan::planned plan;
   plan.decided.set(d);
   plan.scratch_bytes = owned_scratch_bytes(shape, d);
