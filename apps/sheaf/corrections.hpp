@@ -14,7 +14,7 @@ struct correction_settings {
 
 /// Runs the variants that compete for the calibrated problems of every job, from small to large, and keeps in
 /// machine::corrections how far off each prediction was. `ctx` works on the machine that `machine` describes; it plans
-/// by it from now on. Where only one variant can run there is nothing to choose, and nothing is measured.
+/// by it from now on.
 void measure_corrections(context& ctx, machine& machine, const correction_settings& settings);
 
 }  // namespace sheaf::jobs
