@@ -138,7 +138,9 @@ access_pattern order_of_glance(std::span<const std::uint64_t> entries, std::uint
 
 access_pattern order_of_neighbours(std::span<const std::uint64_t> neighbours, std::uint64_t records) {
   const std::uint64_t groups = count_low_distinct(neighbours, records, std::countr_zero(records_of_group));
-  const std::uint64_t streams = streams_of(groups, neighbours.size(), records);
+  std::uint64_t streams = streams_of(groups, neighbours.size(), records);
+  // Streams whose records fill whole groups begin none; a glance has seen that there are more than a few.
+  if (streams != 0) streams = std::max(streams, groups / 4);
   return streams == 0 ? access_pattern::random() : access_pattern::partitioned(nearest_power_of_two(streams));
 }
 
