@@ -5,7 +5,11 @@
 #include <map>
 #include <tuple>
 
+#include <sheaf/memory.hpp>
+
+#include "core/backends.hpp"
 #include "lab/description/arrays.hpp"
+#include "lab/inputs/pattern.hpp"
 
 namespace sheaf::jobs {
 namespace {
@@ -13,9 +17,8 @@ namespace {
 using primitives::entry;
 
 constexpr std::uint64_t MiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t least_bytes = 64 * 1024;
 constexpr std::uint64_t steps_between_sizes = 16;  // each size is so many times the one before, or less near the last
-constexpr std::uint64_t short_bytes = MiB;         // up to here calls cost more than bytes, and times do not add up
+constexpr std::uint64_t short_bytes = MiB / 4;     // up to here calls cost more than bytes, and times do not add up
 constexpr std::uint64_t weighed_bytes = 16 * MiB;  // where the shares of the primitives are made
 // Beyond these a factor says no more than which side it is on.
 constexpr double least_factor = 0.1;
@@ -28,34 +31,150 @@ double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+bool is_on_host(backend_kind backend) {
+  return core::backend_of(backend).processor == core::processor_kind::host_threads;
+}
+
+std::uint64_t least_bytes_of(const context& ctx) { return is_on_host(ctx.backend()) ? MiB / 64 : MiB / 16; }
+
 std::uint64_t most_bytes_of(const context& ctx, const machine& m, const correction_settings& settings) {
-  const std::uint64_t usual = ctx.backend() == backend_kind::cpu ? 256 * MiB : 4096 * MiB;
+  const std::uint64_t usual = is_on_host(ctx.backend()) ? 256 * MiB : 4096 * MiB;
   return std::min(settings.most_bytes != 0 ? settings.most_bytes : usual, m.memory_bytes / 16);
 }
 
+std::vector<std::string_view> calibrated_names(const entry& e, backend_kind backend) {
+  std::vector<std::string_view> names(e.job->calibrated.begin(), e.job->calibrated.end());
+  if (is_on_host(backend)) {
+    names.insert(names.end(), e.job->calibrated_on_host.begin(), e.job->calibrated_on_host.end());
+  }
+  return names;
+}
+
+/// Whether a call whose caller says nothing of its list finds the order.
+bool is_found(const problem_spec& p, backend_kind backend) {
+  const entry& e = entry_of(p);
+  return e.found != nullptr && e.found(p, backend) != access_pattern::unknown();
+}
+
 /// The problems of a calibrated name: as its callers tell the planner, and as those call that say nothing of their
-/// list.
-std::vector<problem_spec> problems_of(std::string_view name, std::uint64_t bytes) {
+/// list, unless the call finds its order.
+std::vector<problem_spec> problems_of(std::string_view name, std::uint64_t bytes, backend_kind backend) {
   problem_spec problem = problem_of({name}, 1);
   problem = problem_of({name}, std::max<std::uint64_t>(1, bytes / problem.record_bytes));
   std::vector<problem_spec> problems{problem};
-  if (problem.access != access_pattern::unknown() && entry_of(problem).takes(primitives::fields::pattern)) {
-    problem.access = access_pattern::unknown();
-    problems.push_back(problem);
+  if (problem.access == access_pattern::unknown() || !entry_of(problem).takes(primitives::fields::pattern)) {
+    return problems;
   }
+  problem.access = access_pattern::unknown();
+  if (!is_found(problem, backend)) problems.push_back(problem);
   return problems;
 }
 
+/// The variants that may be chosen. Where there is but one, its correction says how long a call takes.
 std::vector<variant_estimate> competing(const problem_spec& p, const context& ctx, const machine& m) {
   std::vector<variant_estimate> variants = entry_of(p).estimates(p, ctx.backend(), m);
   std::erase_if(variants, [](const variant_estimate& v) { return !v.applicable || !v.reason.empty(); });
-  return variants.size() > 1 ? variants : std::vector<variant_estimate>{};
+  return variants;
 }
 
-constexpr double far_off = 3;  // times the least time of other variants
+/// Takes what other calls have left in the caches of the host's threads out of them, by writing twice the last cache.
+class cache_eviction {
+ public:
+  cache_eviction(const context& ctx, const machine& m) : ctx_(ctx) {
+    if (is_on_host(ctx.backend())) written_ = buffer(ctx, 2 * m.cache_bytes);
+  }
 
-/// The least time of several runs, which each wait for the last, until two agree. A variant that is far from the least
-/// time of others runs once: nobody will choose it, and its factor need not be exact.
+  /// Bytes of arrays from which on calls find nothing in the caches anyway; 0 on devices.
+  std::uint64_t most_bytes() const noexcept { return written_.size(); }
+  void run() const { inputs::fill_records(ctx_, {written_.data(), written_.size() / page_bytes, page_bytes}, 0); }
+
+ private:
+  static constexpr std::uint64_t page_bytes = 4096;
+
+  context ctx_;
+  buffer written_;
+};
+
+/// Times the least time of other variants. A variant that is so far off runs once: nobody will choose it, and its
+/// factor need not be exact.
+constexpr double far_off = 3;
+
+double lower_quartile(std::vector<double>& seconds) {
+  std::ranges::sort(seconds);
+  return seconds[(seconds.size() - 1) / 4];
+}
+
+constexpr std::uint64_t most_rounds = 5;  // of runs of all variants
+
+/// Copies among which the runs of a problem take turns, so that none finds its arrays in a cache: one for each run, but
+/// no more than fill the last cache three times.
+std::uint64_t copies_of(const problem_spec& problem, std::size_t variants, const cache_eviction& eviction) {
+  const std::uint64_t bytes = std::max<std::uint64_t>(1, bytes_of_arrays(problem, 1));
+  if (bytes >= eviction.most_bytes()) return 1;
+  return std::min((1 + most_rounds) * variants, 3 * eviction.most_bytes() / 2 / bytes + 1);
+}
+
+/// The times of a problem's variants on the host's threads, as calls take that find their arrays in no cache, but
+/// threads awake, code and scratch in the caches, and pages mapped: lower quartiles of rounds in which all variants run
+/// in turn.
+class host_runs {
+ public:
+  host_runs(const context& ctx, const job& j, const problem_spec& problem, const problem_arrays& arrays,
+            std::uint64_t copies)
+      : ctx_(ctx), job_(j), problem_(problem), arrays_(arrays), copies_(copies) {}
+
+  std::map<std::string, double> seconds_of(const std::vector<variant_estimate>& variants) {
+    std::vector<double> least;
+    for (const variant_estimate& v : variants) least.push_back(first_seconds(v, least));
+    std::vector<std::vector<double>> seconds(variants.size());
+    double spent = 0;
+    for (std::uint64_t round = 0; round < most_rounds && (round < least_rounds || spent < enough_seconds); ++round) {
+      const double fastest = std::ranges::min(least);
+      for (std::size_t i = 0; i < variants.size(); ++i) {
+        if (round > 0 && least[i] > far_off * fastest) continue;
+        if (least[i] >= slow_seconds && (round > 0 || least[i] > far_off * fastest)) continue;
+        seconds[i].push_back(run(variants[i].variant));
+        spent += seconds[i].back();
+        least[i] = std::min(least[i], seconds[i].back());
+      }
+    }
+    std::map<std::string, double> found;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (std::isinf(least[i])) continue;
+      found[variants[i].variant] = seconds[i].empty() ? least[i] : lower_quartile(seconds[i]);
+    }
+    return found;
+  }
+
+ private:
+  static constexpr std::uint64_t least_rounds = 3;
+  static constexpr double enough_seconds = 0.01;
+  static constexpr double slow_seconds = 0.02;     // beside this, scratch is taken and code loaded in no time
+  static constexpr double slow_prediction = 0.05;  // not run if it is far off, because nobody will choose it
+
+  // Of a run that takes scratch and loads code.
+  double first_seconds(const variant_estimate& v, const std::vector<double>& others) {
+    const double least = others.empty() ? std::numeric_limits<double>::infinity() : std::ranges::min(others);
+    if (v.seconds > slow_prediction && v.seconds > far_off * least) return std::numeric_limits<double>::infinity();
+    return run(v.variant);
+  }
+
+  double run(std::string_view variant) {
+    const double begin = steady_seconds();
+    job_.run(ctx_, problem_, arrays_.of_copy(runs_++ % copies_), {.variant = variant});
+    ctx_.wait();
+    return steady_seconds() - begin;
+  }
+
+  const context& ctx_;
+  const job& job_;
+  const problem_spec& problem_;
+  const problem_arrays& arrays_;
+  std::uint64_t copies_;
+  std::uint64_t runs_ = 0;
+};
+
+/// On a device, the least time of several runs, which each wait for the last, until two agree.
 double least_seconds(const context& ctx, const job& j, const problem_spec& problem, const problem_arrays& arrays,
                      std::string_view variant, double least_of_others) {
   constexpr int most_runs = 20;
@@ -83,6 +202,20 @@ double least_seconds(const context& ctx, const job& j, const problem_spec& probl
     if (run >= least_runs && spent > enough_seconds && second_least < agreement * least) break;
   }
   return least;
+}
+
+std::map<std::string, double> device_seconds(const context& ctx, const job& j, const problem_spec& problem,
+                                             const problem_arrays& arrays,
+                                             const std::vector<variant_estimate>& variants) {
+  constexpr double slow_prediction = 0.05;  // not run if it is far off, because nobody will choose it
+  std::map<std::string, double> seconds;
+  double least = std::numeric_limits<double>::infinity();
+  for (const variant_estimate& v : variants) {
+    if (v.seconds > slow_prediction && v.seconds > far_off * least) continue;
+    const double taken = seconds[v.variant] = least_seconds(ctx, j, problem, arrays, v.variant, least);
+    least = std::min(least, taken);
+  }
+  return seconds;
 }
 
 /// Sorts corrections, and makes one of all that are for the same problem: lists of several orders are one problem to a
@@ -150,6 +283,7 @@ class correction_run {
         settings_(settings),
         most_bytes_(most_bytes_of(ctx, m, settings)),
         arrays_(ctx),
+        eviction_(ctx, m),
         begin_(now()) {
     machine_.corrections.clear();
   }
@@ -198,10 +332,10 @@ class correction_run {
 
   // Calls body(problem) until it says that there is no time.
   template <class Body>
-  static bool for_each_problem(const entry& e, std::uint64_t bytes, Body body) {
+  bool for_each_problem(const entry& e, std::uint64_t bytes, Body body) const {
     if (e.place == nullptr) return true;
-    for (const std::string_view name : e.job->calibrated) {
-      for (const problem_spec& p : problems_of(name, bytes)) {
+    for (const std::string_view name : calibrated_names(e, ctx_.backend())) {
+      for (const problem_spec& p : problems_of(name, bytes, ctx_.backend())) {
         if (!body(p)) return false;
       }
     }
@@ -210,7 +344,7 @@ class correction_run {
 
   std::vector<problem_run> measure(const entry& entry) {
     std::vector<problem_run> found;
-    for (std::uint64_t bytes = std::min(least_bytes, most_bytes_); bytes != 0;) {
+    for (std::uint64_t bytes = std::min(least_bytes_of(ctx_), most_bytes_); bytes != 0;) {
       std::vector<problem_run> of_size;
       const double begin = now();
       const bool is_whole = measure_size(entry, bytes, of_size);
@@ -247,26 +381,50 @@ class correction_run {
 
   void measure(const entry& entry, const problem_spec& problem, std::vector<problem_run>& found) {
     problem_run run{entry.place(problem, ctx_.backend()), {}};
-    std::vector<variant_estimate> variants = competing(problem, ctx_, without_corrections(run.place.primitive));
+    const machine uncorrected = without_corrections(run.place.primitive);
+    std::vector<variant_estimate> variants = competing(problem, ctx_, uncorrected);
     if (variants.empty() || !entry.job->unchecked(problem).empty()) return;
-    if (!settings_.seconds_of) {
+    std::ranges::sort(variants, {}, &variant_estimate::seconds);
+    const std::map<std::string, double> seconds_of = seconds_of_runs(*entry.job, problem, variants);
+    keep(entry, problem, variants, seconds_of, found);
+    if (problem.access == access_pattern::unknown() || !is_found(problem, ctx_.backend())) return;
+    // Calls inside others know no order: the plans that they have took as long as those with it.
+    problem_spec told_nothing = problem;
+    told_nothing.access = access_pattern::unknown();
+    keep(entry, told_nothing, competing(told_nothing, ctx_, uncorrected), seconds_of, found);
+  }
+
+  // What variants take, of which the one that is predicted to be the fastest comes first.
+  std::map<std::string, double> seconds_of_runs(const job& j, const problem_spec& problem,
+                                                const std::vector<variant_estimate>& variants) {
+    std::map<std::string, double> seconds;
+    if (settings_.seconds_of) {
+      for (const variant_estimate& v : variants) seconds[v.variant] = settings_.seconds_of(problem, v.variant);
+      return seconds;
+    }
+    if (!is_on_host(ctx_.backend())) {
       arrays_.fill(problem, 1);
       ctx_.wait();
+      return device_seconds(ctx_, j, problem, arrays_, variants);
     }
+    const std::uint64_t copies = copies_of(problem, variants.size(), eviction_);
+    arrays_.fill(problem, copies);
+    if (copies > 1) eviction_.run();
+    return host_runs(ctx_, j, problem, arrays_, copies).seconds_of(variants);
+  }
+
+  // Keeps what variants took at a problem, beside what is predicted of it.
+  void keep(const entry& entry, const problem_spec& problem, const std::vector<variant_estimate>& variants,
+            const std::map<std::string, double>& seconds_of, std::vector<problem_run>& found) const {
+    problem_run run{entry.place(problem, ctx_.backend()), {}};
     const std::vector<variant_estimate> shipped = entry.estimates(problem, ctx_.backend(), shipped_);
-    std::ranges::sort(variants, {}, &variant_estimate::seconds);
-    // Not run where it would take long: nobody will choose it.
-    constexpr double slow_prediction = 0.05;
-    double least = std::numeric_limits<double>::infinity();
     for (const variant_estimate& v : variants) {
-      if (v.seconds > slow_prediction && v.seconds > far_off * least) continue;
-      const double seconds = settings_.seconds_of ? settings_.seconds_of(problem, v.variant)
-                                                  : least_seconds(ctx_, *entry.job, problem, arrays_, v.variant, least);
-      least = std::min(least, seconds);
+      const auto taken = seconds_of.find(v.variant);
+      if (taken == seconds_of.end()) continue;
       const auto by_shipped = std::ranges::find(shipped, v.variant, &variant_estimate::variant);
-      run.variants.push_back({v.variant, seconds, v.seconds, by_shipped->seconds});
+      run.variants.push_back({v.variant, taken->second, v.seconds, by_shipped->seconds});
     }
-    found.push_back(std::move(run));
+    if (!run.variants.empty()) found.push_back(std::move(run));
   }
 
   machine without_corrections(std::string_view primitive) const {
@@ -336,6 +494,7 @@ class correction_run {
   const correction_settings& settings_;
   std::uint64_t most_bytes_;
   problem_arrays arrays_;
+  cache_eviction eviction_;
   std::map<std::string, std::vector<problem_run>> runs_;  // by primitive
   std::map<std::string, better_shipped> better_;          // by primitive
   double begin_;

@@ -27,7 +27,7 @@ struct better_shipped {
 
 /// Runs the variants that compete for the calibrated problems of every job, from small to large, and keeps in
 /// machine::corrections how far off each prediction was. `ctx` works on the machine that `machine` describes; it plans
-/// by it from now on. Where only one variant can run there is nothing to choose, and nothing is measured.
+/// by it from now on.
 ///
 /// Then it judges the corrected profile by the same runs, each problem without its own corrections, beside `shipped`.
 /// Where the shipped profile chose better, the corrections of that primitive become those that predict what it does.

@@ -80,8 +80,15 @@ void skewed(const access_model& a, memory_cost& t) {
 void strided(const access_model& a, memory_cost& t) {
   const double step = static_cast<double>(std::max<std::uint64_t>(1, a.pattern.parameter)) * a.width;
   const double span = std::min(step, std::max(line, a.width));
-  t.indexed_streamed = a.swept(a.count * span * (a.writes ? 2 : 1), a.footprint);
+  // A sweep touches the lines of its records alone, and the next one finds those that a cache has kept. In a core's
+  // cache lines are not streamed, and accesses cost no more than at random.
+  t.indexed_streamed = a.swept(a.count * span * (a.writes ? 2 : 1), a.footprint * span / step);
   t.indexed_random = a.count * a.read(in_l1);
+  const double random_seconds = a.count * a.cost(a.footprint);
+  if (a.footprint <= a.own_cache && random_seconds < t.indexed_streamed + t.indexed_random) {
+    t.indexed_streamed = 0;
+    t.indexed_random = random_seconds;
+  }
 }
 
 // The list interleaves as many streams as the pattern has partitions. Up to 32 streams stay in the first-level cache.
@@ -187,8 +194,12 @@ bool prefetches_reads(const primitives::movement& problem) noexcept {
   const bool narrower_than_line = problem.record_bytes < line_bytes;
   std::uint64_t from = least_prefetched_at_random(problem);
   switch (problem.pattern.shape) {
+    case kind::sequential:
+      if (problem.record_bytes < 2 * narrow) return false;
+      break;
     case kind::partitioned:
-      if (problem.pattern.parameter <= few_streams && narrower_than_line) return false;
+      if (narrower_than_line && problem.pattern.parameter <= (problem.record_bytes < 2 * narrow ? 256 : 32))
+        return false;
       from = least_prefetched_bytes;
       break;
     case kind::strided:
@@ -213,7 +224,7 @@ bool prefetches_writes(const primitives::movement& problem) noexcept {
         return false;
       break;
     case kind::sequential:
-      if (single) return false;
+      if (problem.record_bytes < 2 * narrow) return false;
       break;
     default: break;
   }
