@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include <sheaf/gather.hpp>
 #include <sheaf/memory.hpp>
 
 #include "core/backends.hpp"
@@ -77,22 +78,36 @@ std::vector<variant_estimate> competing(const problem_spec& p, const context& ct
   return variants;
 }
 
-/// Takes what other calls have left in the caches of the host's threads out of them, by writing twice the last cache.
+/// Takes what other calls have left in the caches of the host's threads out of them: all threads read and write twice
+/// the last cache.
 class cache_eviction {
  public:
   cache_eviction(const context& ctx, const machine& m) : ctx_(ctx) {
-    if (is_on_host(ctx.backend())) written_ = buffer(ctx, 2 * m.cache_bytes);
+    if (!is_on_host(ctx.backend())) return;
+    pages_ = std::max<std::uint64_t>(1, m.cache_bytes / page_bytes);
+    read_ = buffer(ctx, pages_ * page_bytes);
+    written_ = buffer(ctx, pages_ * page_bytes);
+    list_ = buffer(ctx, pages_ * sizeof(std::uint32_t));
+    inputs::fill_records(ctx, {read_.data(), pages_, page_bytes}, 0);
+    auto* const list = reinterpret_cast<std::uint32_t*>(list_.data());
+    for (std::uint64_t i = 0; i < pages_; ++i) list[i] = static_cast<std::uint32_t>(i);
   }
 
   /// Bytes of arrays from which on calls find nothing in the caches anyway; 0 on devices.
-  std::uint64_t most_bytes() const noexcept { return written_.size(); }
-  void run() const { inputs::fill_records(ctx_, {written_.data(), written_.size() / page_bytes, page_bytes}, 0); }
+  std::uint64_t most_bytes() const noexcept { return 2 * pages_ * page_bytes; }
+  void run() const {
+    gather(ctx_, {read_.data(), pages_, page_bytes}, {list_.data(), pages_, index_type::u32},
+           {written_.data(), pages_, page_bytes}, {.pattern = access_pattern::sequential()});
+  }
 
  private:
   static constexpr std::uint64_t page_bytes = 4096;
 
   context ctx_;
+  std::uint64_t pages_ = 0;
+  buffer read_;
   buffer written_;
+  buffer list_;
 };
 
 /// Times the least time of other variants. A variant that is so far off runs once: nobody will choose it, and its
@@ -104,14 +119,20 @@ double lower_quartile(std::vector<double>& seconds) {
   return seconds[(seconds.size() - 1) / 4];
 }
 
-constexpr std::uint64_t most_rounds = 5;  // of runs of all variants
+constexpr std::uint64_t least_rounds = 3;  // of timed runs of all variants
+
+/// Short runs are disturbed more, and copies of their arrays take little time to fill.
+std::uint64_t rounds_of(const problem_spec& problem) {
+  constexpr std::uint64_t most_rounds = 5;
+  return bytes_of_arrays(problem, 1) < MiB ? most_rounds : least_rounds;
+}
 
 /// Copies among which the runs of a problem take turns, so that none finds its arrays in a cache: one for each run, but
 /// no more than fill the last cache three times.
 std::uint64_t copies_of(const problem_spec& problem, std::size_t variants, const cache_eviction& eviction) {
   const std::uint64_t bytes = std::max<std::uint64_t>(1, bytes_of_arrays(problem, 1));
   if (bytes >= eviction.most_bytes()) return 1;
-  return std::min((1 + most_rounds) * variants, 3 * eviction.most_bytes() / 2 / bytes + 1);
+  return std::min((1 + rounds_of(problem)) * variants, 3 * eviction.most_bytes() / 2 / bytes + 1);
 }
 
 /// The times of a problem's variants on the host's threads, as calls take that find their arrays in no cache, but
@@ -127,8 +148,9 @@ class host_runs {
     std::vector<double> least;
     for (const variant_estimate& v : variants) least.push_back(first_seconds(v, least));
     std::vector<std::vector<double>> seconds(variants.size());
+    const std::uint64_t rounds = rounds_of(problem_);
     double spent = 0;
-    for (std::uint64_t round = 0; round < most_rounds && (round < least_rounds || spent < enough_seconds); ++round) {
+    for (std::uint64_t round = 0; round < rounds && (round < least_rounds || spent < enough_seconds); ++round) {
       const double fastest = std::ranges::min(least);
       for (std::size_t i = 0; i < variants.size(); ++i) {
         if (round > 0 && least[i] > far_off * fastest) continue;
@@ -147,7 +169,6 @@ class host_runs {
   }
 
  private:
-  static constexpr std::uint64_t least_rounds = 3;
   static constexpr double enough_seconds = 0.01;
   static constexpr double slow_seconds = 0.02;     // beside this, scratch is taken and code loaded in no time
   static constexpr double slow_prediction = 0.05;  // not run if it is far off, because nobody will choose it
@@ -316,15 +337,18 @@ class correction_run {
  private:
   double now() const { return settings_.now ? settings_.now() : steady_seconds(); }
 
-  // The seconds that all competing variants take in one size.
+  // The seconds that all problems of one size take: runs, and filling arrays before them.
   double weight_of(const entry& e) const {
+    constexpr double filling_seconds = 0.03;
+    constexpr double runs = 1 + least_rounds;
     double seconds = 0;
     for_each_problem(e, std::min(weighed_bytes, most_bytes_), [&](const problem_spec& p) {
       const std::vector<variant_estimate> variants = competing(p, ctx_, shipped_);
       for (const variant_estimate& v : variants) {
         const double least = std::ranges::min_element(variants, {}, &variant_estimate::seconds)->seconds;
-        seconds += std::min(v.seconds, far_off * least);
+        seconds += runs * std::min(v.seconds, far_off * least);
       }
+      seconds += variants.empty() ? 0 : filling_seconds;
       return true;
     });
     return seconds;

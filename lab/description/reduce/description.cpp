@@ -184,6 +184,7 @@ constexpr std::string_view calibrated_on_host[] = {
     "scatter_reduce/uniform:s4194304/r4/u32+f32+unordered",
     "scatter_reduce/zipf:s4194304/r4/u32+f32+unordered",
     "scatter_reduce/partitioned:250:s4194304/r4/u32+f32+unordered",
+    "scatter_reduce/strided:20:s4194304/r4/u32+f32+unordered",
     "scatter_reduce/identity:s32768/r8/u32+u64",
     "scatter_reduce/uniform:s32768/r8/u32+u64",
     "scatter_reduce/identity:s4194304/r8/u32+u64",

@@ -54,7 +54,14 @@ plan::planned plan_private(const scatter_reduce_problem& problem, const plan::sc
     return plan::rejected("the order of its sums depends on the number of threads");
   }
   const std::uint64_t parts = parts_worth(2 * problem.sequential_bytes() + problem.index_bytes(), machine.parallelism);
-  plan::planned plan = to_plan(private_cost(problem, parts, machine), machine, true);
+  const memory_cost cost = private_cost(problem, parts, machine);
+  const double digits = digits_of_number + digits_of_skew(problem);
+  plan::planned plan;
+  plan.add("latency", machine.launch_seconds + machine.step_seconds);
+  plan.add_overlapped(cost.overlap_exponent, {{"streamed", cost.sequential + cost.indexed_streamed},
+                                              {"random write", past_first_cache(cost.indexed_random, problem, machine)},
+                                              {"steps", shared_digit_seconds(problem.count, digits, machine, parts)}});
+  plan.by_name_only = parts == 1;  // which is cpu.owner by one thread
   plan.decided.set(private_decision{parts});
   plan.scratch_bytes = (parts - 1) * problem.indexed_bytes();
   if (plan.scratch_bytes > machine.memory_bytes / 4)
