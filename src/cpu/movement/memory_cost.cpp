@@ -91,12 +91,15 @@ void strided(const access_model& a, memory_cost& t) {
   const double step = static_cast<double>(std::max<std::uint64_t>(1, a.pattern.parameter)) * a.width;
   const double span = std::min(step, std::max(line, a.width));
   // A sweep touches the lines of its records alone, the first one from memory, and the next one finds those that a
-  // cache has kept. In a core's cache lines are not streamed, and accesses cost no more than at random.
+  // cache has kept, past a core's cache one by one if it leaves lines out. In that cache lines are not streamed, and
+  // accesses cost no more than at random.
   const double times = a.writes ? 2 : 1;
   const double of_sweep = a.footprint * span / step;
   const double all = a.count * span;
   const double first = std::min(all, of_sweep);
-  t.indexed_streamed = a.streamed(times * first) + a.swept(times * (all - first), of_sweep);
+  const double again = std::max(a.swept(times * (all - first), of_sweep),
+                                step > line && of_sweep > a.own_cache ? (all - first) / span * a.cost(of_sweep) : 0);
+  t.indexed_streamed = a.streamed(times * first) + again;
   t.indexed_random = a.count * a.read(in_l1);
   const double random_seconds = a.count * a.cost(a.footprint);
   if (a.footprint <= a.own_cache && random_seconds < t.indexed_streamed + t.indexed_random) {

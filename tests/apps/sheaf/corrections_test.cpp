@@ -40,7 +40,8 @@ TEST(Corrections, AreMeasuredOfEveryVariantThatCompetesAndComeBackFromAFile) {
       if (c.primitive == "gather") of_gathers.insert(c.variant);
       if (c.primitive == "spmv") of_products.insert(c.variant);
     }
-    EXPECT_GE(of_gathers.size(), 2U);
+    // A small gather has one variant, whose correction says how long it takes.
+    EXPECT_GE(of_gathers.size(), 1U);
     EXPECT_GE(of_products.size(), 2U);
     const machine back = parse_machine(format_machine(m), "m.json");
     ASSERT_EQ(back.corrections.size(), m.corrections.size());
@@ -72,21 +73,24 @@ TEST(Corrections, KeepWhatTheShippedProfileChoosesWhereItChoosesBetter) {
   context ctx = context::cpu(1);
   const machine shipped = nearest_machine(backend_kind::cpu, "").with_parallelism(1);
   machine m = shipped;
-  // A measurement that a load disturbed at every other point of its curves.
+  // A measurement that a load disturbed at every other point of its curves, and its rates of streams and steps.
   for (auto* rates : {&m.random_read, &m.random_write}) {
     for (std::size_t i = 0; i < rates->size(); ++i) (*rates)[i].records_per_second *= i % 2 == 0 ? 15 : 1.0 / 15;
   }
+  m.cached_bytes_per_second *= 15;
+  m.copy_bytes_per_second /= 15;
+  m.digit_seconds /= 15;
   const std::vector<jobs::better_shipped> better = jobs::measure_corrections(
       ctx, m, shipped,
       {.seconds = 1e6,
        .now = [] { return 0.0; },
        .seconds_of = [&](const auto& p, auto variant) { return 3 * seconds_on(shipped, p, variant); }});
-  const auto found = std::ranges::find(better, "scatter", &jobs::better_shipped::primitive);
+  const auto found = std::ranges::find(better, "sort_gather_index", &jobs::better_shipped::primitive);
   ASSERT_NE(found, better.end());
   EXPECT_NEAR(found->shipped_loss, 1, 1e-9);
   EXPECT_GT(found->loss, 1.02);
-  for (const std::uint64_t count : {std::uint64_t{16} << 10, std::uint64_t{256} << 10, std::uint64_t{4} << 20}) {
-    const problem_spec p = jobs::problem_of({"scatter/permutation/r4/u32"}, count);
+  for (const std::uint64_t count : {std::uint64_t{4} << 10, std::uint64_t{64} << 10, std::uint64_t{1} << 20}) {
+    const problem_spec p = jobs::problem_of({"sort_gather_index/uniform/r4/u64"}, count);
     const std::string variant = choice_of(m, p);
     // The factors of other problems, which this measurement scatters by 225, have a little weight here.
     EXPECT_LE(seconds_on(shipped, p, variant), 1.1 * seconds_on(shipped, p, choice_of(shipped, p))) << variant;
@@ -108,7 +112,8 @@ TEST(Corrections, AreTheMeasuredOnesWhereTheseChooseBetter) {
        .seconds_of = [&](const auto& p, auto variant) { return 2 * seconds_on(truth, p, variant); }});
   EXPECT_TRUE(better.empty());
   for (const variant_correction& c : m.corrections) {
-    if (c.primitive != "gather") continue;
+    // Plans that are told no order took as long as those with it.
+    if (c.primitive != "gather" || c.order == access_pattern::kind::unknown) continue;
     EXPECT_NEAR(c.factor, 2, 1e-3) << c.variant;
   }
 }
