@@ -39,9 +39,12 @@ glanced_run glance_at(std::span<const std::uint64_t> run, std::uint64_t records)
   const std::uint64_t nearly_all = count - count / 20;
   seen.in_order = close >= nearly_all;
   if (seen.in_order) return seen;
-  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(count / 2);
-  std::nth_element(steps.begin(), middle, steps.begin() + static_cast<std::ptrdiff_t>(count));
-  const std::uint64_t median = *middle;
+  // The median of some of the steps: all would take half of a glance.
+  constexpr std::size_t samples = 16;
+  std::array<std::uint64_t, samples> sampled;
+  for (std::size_t i = 0; i < samples; ++i) sampled[i] = steps[i * count / samples];
+  std::ranges::nth_element(sampled, sampled.begin() + samples / 2);
+  const std::uint64_t median = sampled[samples / 2];
   const auto alike = std::count(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(count), median);
   if (static_cast<std::uint64_t>(alike) >= nearly_all) seen.stride = median;
   seen.window = std::max<std::uint64_t>(2, median * 7 / 2);  // as in order_of_run
@@ -88,10 +91,24 @@ std::uint64_t streams_of(std::uint64_t groups, std::uint64_t drawn, std::uint64_
   return std::max<std::uint64_t>(2, groups - std::min(groups, drawn / records_of_group));
 }
 
+// Some of the entries of all runs: enough to see that few records come often.
+struct some_entries {
+  std::array<std::uint64_t, 4 * glance_entries> entries;
+  std::size_t count = 0;
+};
+
+some_entries some_of(std::span<const std::uint64_t> entries, std::uint64_t records) {
+  some_entries some;
+  const std::size_t step = std::max<std::size_t>(1, entries.size() / some.entries.size());
+  for (std::size_t i = 0; i < entries.size() && some.count < some.entries.size(); i += step) {
+    if (entries[i] < records) some.entries[some.count++] = entries[i];
+  }
+  return some;
+}
+
 }  // namespace
 
 access_pattern order_of_glance(std::span<const std::uint64_t> entries, std::uint64_t records) {
-  std::uint64_t good = 0;
   std::uint64_t in_order = 0;
   std::uint64_t strided = 0;
   std::uint64_t local = 0;
@@ -101,7 +118,6 @@ access_pattern order_of_glance(std::span<const std::uint64_t> entries, std::uint
   for (std::uint64_t r = 0; r < runs; ++r) {
     const glanced_run run = glance_at(entries.subspan(r * glance_entries, glance_entries), records);
     if (run.good < glance_entries / 2) return access_pattern::unknown();
-    good += run.good;
     if (run.in_order) {
       ++in_order;
     } else if (run.stride != 0 && (strided == 0 || stride == run.stride)) {
@@ -113,14 +129,15 @@ access_pattern order_of_glance(std::span<const std::uint64_t> entries, std::uint
     }
   }
   if (in_order < runs && strided == runs) return access_pattern::strided(stride);
-  const std::uint64_t distinct = count_low_distinct(entries, records, 0);
-  if (distinct <= good / 16 && distinct <= records / 2) return access_pattern::repeated(distinct);
+  const some_entries few = some_of(entries, records);
+  const std::uint64_t distinct = count_low_distinct({few.entries.data(), few.count}, records, 0);
+  if (distinct <= few.count / 16 && distinct <= records / 2) return access_pattern::repeated(distinct);
   if (in_order == runs) return access_pattern::sequential();
   if (strided > 0) return access_pattern::unknown();
   if (in_order + local == runs) return access_pattern::clustered(nearest_power_of_two(window));
   const std::uint64_t scattered = runs - in_order - local;
   if (scattered < runs) return 2 * scattered >= runs ? access_pattern::random() : access_pattern::unknown();
-  const auto drawn = static_cast<double>(good);
+  const auto drawn = static_cast<double>(few.count);
   if (static_cast<double>(distinct) < 0.93 * distinct_on_average(drawn, static_cast<double>(records))) {
     return access_pattern::skewed();
   }

@@ -7,13 +7,14 @@
 
 #include <sheaf/plan.hpp>
 
-// Finds the order of an index list at a glance, which is some hundredths of a call on the host's threads: a few runs of
-// 64 entries and, of long lists that seem scattered, some thousand neighbours. Preparations look longer
+// Finds the order of an index list at a glance, in a small part of the time of a call on the host's threads: a few runs
+// of 64 entries and, of long lists that seem scattered, some thousand neighbours. Preparations look longer
 // (list_order.hpp).
 namespace sheaf::plan {
 
-/// Entries of a list below which a call takes no glance at it, which takes 0.2 to 1 us: some hundredths of the call.
-constexpr std::uint64_t least_glanced = std::uint64_t{1} << 15;
+/// Entries of a list below which a call takes no glance at it. On an EPYC of family 25 one takes 4 to 9 us at so many,
+/// and 30 us at 2^20; a gather of 7 * 10^5 records of 4 bytes takes 620 us.
+constexpr std::uint64_t least_glanced = std::uint64_t{1} << 16;
 /// Entries of a list from which a glance also counts streams.
 constexpr std::uint64_t least_followed = std::uint64_t{1} << 19;
 /// Entries of one run of a glance, all neighbours in the list, and most runs.
@@ -22,7 +23,7 @@ constexpr std::uint64_t most_glance_runs = 16;
 
 /// Runs of a glance, one in each of as many equal parts of the list.
 constexpr std::uint64_t glance_runs(std::uint64_t list_entries) {
-  return list_entries < std::uint64_t{1} << 18 ? 4 : most_glance_runs;
+  return list_entries < std::uint64_t{1} << 19 ? 4 : most_glance_runs;
 }
 /// Where a run of a part begins that has so many entries: at another place of each, or lists that come again and again
 /// would show the same records in every run.
@@ -31,7 +32,7 @@ constexpr std::uint64_t place_of_run(std::uint64_t run, std::uint64_t part_entri
 }
 /// Neighbours among which streams are counted.
 constexpr std::uint64_t followed_entries(std::uint64_t list_entries) {
-  return std::clamp<std::uint64_t>(list_entries / 256, 2048, 8192);
+  return std::clamp<std::uint64_t>(list_entries / 1024, 2048, 8192);
 }
 
 /// The order of a list by runs of glance_entries, which follow each other in `entries`. A number of records or streams

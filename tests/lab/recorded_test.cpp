@@ -339,13 +339,13 @@ TEST(Recorded, ChoicesOnTwoThreadsOfAnEpycThatWasCalibrated) {
   const record r = load_untold("epyc/planner-model.json");
   EXPECT_GE(r.problems.size(), 300U);
   // The most is of strides into slots that no cache holds, by which runs of one variant differ twofold.
-  judge_primitives(r, {{"scatter_reduce", {1.06, 1.95}}}, {1.02, 1.26});
+  judge_primitives(r, {{"scatter_reduce", {1.03, 1.75}}}, {1.02, 1.26});
 }
 
 TEST(Recorded, ChoicesOnTwoThreadsOfAnEpycByTheShippedProfile) {
   record r = load_untold("epyc/planner-model.json");
   r.profile = plan::shipped_beside(r.profile);
-  judge_primitives(r, {{"scatter_reduce", {1.04, 1.95}}}, {1.02, 1.26});
+  judge_primitives(r, {{"scatter_reduce", {1.02, 1.3}}}, {1.02, 1.26});
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ access_pattern glanced(const std::string& pattern, std::uint64_t entries, std::u
 }
 
 TEST(ListGlance, FindsEveryOrder) {
-  for (const std::uint64_t entries : {std::uint64_t{50000}, std::uint64_t{700000}, std::uint64_t{9000000}, table}) {
+  for (const std::uint64_t entries : {std::uint64_t{70000}, std::uint64_t{700000}, std::uint64_t{9000000}, table}) {
     for (const std::uint64_t records : {std::uint64_t{30000}, std::uint64_t{5000000}, entries}) {
       SCOPED_TRACE(entries);
       SCOPED_TRACE(records);
