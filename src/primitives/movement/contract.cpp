@@ -2,8 +2,8 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
-#include "primitives/movement/prepare.hpp"
 #include "primitives/movement/found_order.hpp"
+#include "primitives/movement/prepare.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
