@@ -43,6 +43,18 @@ class not_converged : public std::runtime_error {
   nlohmann::json report_;
 };
 
+/// Thrown when a measurement is stored that lacks some of its figures.
+class measured_in_part : public std::runtime_error {
+ public:
+  /// @param report  as in verification_failed
+  measured_in_part(const std::string& what, nlohmann::json report)
+      : std::runtime_error(what), report_(std::move(report)) {}
+  const nlohmann::json& report() const noexcept { return report_; }
+
+ private:
+  nlohmann::json report_;
+};
+
 /// Options that several subcommands take. A subcommand adds those that make a difference to it.
 struct common_options {
   static constexpr const char* by_reference = "Check the answer against the serial reference";

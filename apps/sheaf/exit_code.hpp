@@ -13,7 +13,7 @@ enum exit_code : int {
   exit_out_of_space = 5,
   exit_no_backend = 6,
   exit_not_converged = 7,       ///< what was found is written, but is not as good as was asked
-  exit_measurement_failed = 8,  ///< the machine was too busy to be measured
+  exit_measurement_failed = 8,  ///< the machine was too busy to be measured in full, or at all
 };
 
 /// The exit code of a command that an error ended.

@@ -276,6 +276,8 @@ int run(CLI::App& app, const std::vector<std::string>& arguments) {
                           failure.report()});
   } catch (const not_converged& e) {
     return complain(app, {exit_not_converged, "not_converged", e.what(), {}, e.report()});
+  } catch (const measured_in_part& e) {
+    return complain(app, {exit_measurement_failed, name(error_code::measurement_failed), e.what(), {}, e.report()});
   } catch (const error& e) {
     return complain(app, {exit_code_of(e.code()), name(e.code()), e.what()});
   } catch (const std::bad_alloc&) {

@@ -18,7 +18,7 @@ enum class error_code {
   io_failure,           ///< an output cannot be written: full disk, no permission
   backend_unavailable,  ///< not built in, no such device, left with the parent by fork(), or threads cannot start
   device_failure,       ///< the device reported a failure of its own
-  measurement_failed,   ///< calibrate() measured implausible figures repeatedly; the message says what may help
+  measurement_failed,   ///< most figures of calibrate() were implausible repeatedly; the message says what may help
   internal,             ///< the library broke one of its own promises
 };
 

@@ -27,12 +27,14 @@ SHEAF_API machine parse_machine(const std::string& json, const std::string& orig
 SHEAF_API std::string format_machine(const machine& profile);
 
 struct calibrate_options {
-  /// Time that the measurement should take, above 0. With less time a point is repeated less often, and below some 30 s
-  /// (70 s on OpenGL) only smaller footprints are measured.
+  /// Time that the measurement may take, above 0. A CPU of which nothing else takes time needs some 6 s. With less time
+  /// a point is repeated less often, and below 9 s on a CPU, 20 s on CUDA and 70 s on OpenGL only smaller footprints
+  /// are measured.
   double seconds = 60;
   /// Called before each step of the measurement, with the name of the step and the share of the points that is done.
   std::function<void(std::string_view what, double done_share)> progress = {};
-  /// Called at the end for each point of a curve that the profile leaves out, with its name, its value and the reason.
+  /// Called at the end for each figure that the profile leaves out, with its name, its value and the reason, and for
+  /// each curve or figure of the shipped profile that stands for what was left out.
   std::function<void(std::string_view left_out)> warn = {};
 };
 
@@ -40,12 +42,15 @@ struct calibrate_options {
 /// memory, at most 2 GiB on the CPU, 32 GiB on CUDA and 512 MiB on OpenGL. The profile is neither used nor stored;
 /// context::use and store_machine do that.
 ///
-/// Nothing else should run on the device during the call. A figure is the lower quartile of several runs. A figure that
-/// is implausible beside its neighbours is measured again, for up to a quarter of the time more. A point of a curve
-/// that remains implausible is left out, and predictions take its neighbours.
-/// @throws error(measurement_failed), naming the figure, its value and what may help, if a figure outside of the curves
-/// or more than half of the points of a curve are implausible; error(bad_argument) if options.seconds is not above 0;
-/// error(out_of_memory)
+/// What else runs on the device makes the call take longer, up to options.seconds, and changes the figures little: a
+/// figure is the least time that two of several runs reached, in two passes over all figures or more, and on the CPU
+/// processor time. What another program takes all the time, such as half of the memory's bandwidth, the figures lack. A
+/// figure that is implausible beside its neighbours is measured again, for up to a quarter of the time more. A point of
+/// a curve that remains implausible is left out, and predictions take its neighbours. If these are more than half of a
+/// curve, the curve of the shipped profile stands for it, scaled to the other points; for a figure outside of the
+/// curves, that of the shipped profile.
+/// @throws error(measurement_failed), naming the first figure, its value and what may help, if more than half of all
+/// figures are implausible; error(bad_argument) if options.seconds is not above 0; error(out_of_memory)
 SHEAF_API machine calibrate(const context& ctx, const calibrate_options& options = {});
 
 /// The file in which a new context looks for a profile of its device: $XDG_CACHE_HOME/sheaf/<backend>-<device>.json, or

@@ -55,6 +55,9 @@ struct entry {
   plan::measured_place (*place)(const problem_spec& problem, backend_kind backend) = nullptr;
   /// What a caller who knows the generated inputs tells the planner of the index list; null where `pattern` says it.
   access_pattern (*hint)(const problem_spec& problem) = nullptr;
+  /// The order that a call on a backend finds in the generated index list, where its caller tells none; null for calls
+  /// that do not look.
+  access_pattern (*found)(const problem_spec& problem, backend_kind backend) = nullptr;
   /// Seconds by the model of He et al. 2007, in one pass; null for what the model does not cover.
   double (*he2007_seconds)(const problem_spec& problem, const machine& profile) = nullptr;
   const jobs::job* job;  ///< runs the problem on generated inputs and checks the answer

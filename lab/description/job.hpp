@@ -84,6 +84,8 @@ struct job {
   std::span<const sample> samples;  ///< what the demo runs and the tests of jobs check
   /// Names, without their count, of problems whose variants calibration runs.
   std::span<const std::string_view> calibrated = {};
+  /// Further names, which calibration runs on the host's threads alone.
+  std::span<const std::string_view> calibrated_on_host = {};
 
   array_shapes (*shapes)(const problem_spec& problem);
   /// Bytes that bandwidth counts: records, values and keys read plus written. Index lists do not count, but

@@ -76,26 +76,25 @@ void print_accuracy(std::span<const result> results, backend_kind backend, std::
   fmt::print("\n");
 }
 
-// The planner's regret: time of its choice over the time of the best variant, for rows with --variants. The results of
-// a row are consecutive, and the choice is the first of them.
-void print_regret(std::span<const result> results, backend_kind backend) {
-  spread regrets;
-  for (std::size_t first = 0, last; first < results.size(); first = last) {
-    double best = results[first].time.median_seconds;
-    bool compared = false;
-    for (last = first + 1; last < results.size() && results[last].who != "sheaf"; ++last) {
-      if (results[last].who != results[last].variant) continue;
-      best = std::min(best, results[last].time.median_seconds);
-      compared = true;
-    }
-    if (!compared || results[first].who != "sheaf" || results[first].backend != backend) continue;
-    const double regret = results[first].time.median_seconds / best;
-    regrets.add(regret, regret > regrets.worst, results[first]);
+// Regrets of some rows: time of the planner's choice over that of the best variant, and how well the choice was
+// predicted.
+struct regret {
+  spread ratios;
+  double accuracies = 0;
+
+  void add(const result& choice, double best_seconds) {
+    const double ratio = choice.time.median_seconds / best_seconds;
+    ratios.add(ratio, ratio > ratios.worst, choice);
+    accuracies += choice.accuracy();
   }
-  if (regrets.rows == 0) return;
-  fmt::print("{}: planner's choice / best variant over {} rows: mean {:.3f}, worst {:.3f} ({})\n", name(backend),
-             regrets.rows, regrets.mean(), regrets.worst, name(regrets.worst_row->problem));
-}
+  std::string text(const std::string& whose) const {
+    return fmt::format(
+        "{}: planner's choice / best variant over {} rows: mean {:.3f}, worst {:.3f} ({}); choices predicted at {:.1f} "
+        "% accuracy in the mean\n",
+        whose, ratios.rows, ratios.mean(), ratios.worst, name(ratios.worst_row->problem),
+        accuracies / static_cast<double>(ratios.rows) * 100);
+  }
+};
 
 // Eight digits: no clock has more.
 double rounded(double value) { return std::strtod(fmt::format("{:.8g}", value).c_str(), nullptr); }
@@ -217,6 +216,34 @@ void print_factors(std::span<const result> results) {
   fmt::print("\n{}", factors_text(factors_of(rows)));
 }
 
+// The results of a row are consecutive, and the choice is the first of them.
+std::string regret_text(std::span<const result> results, backend_kind backend) {
+  std::vector<std::pair<std::string_view, regret>> of_primitives;
+  regret of_all;
+  for (std::size_t first = 0, last; first < results.size(); first = last) {
+    const result& choice = results[first];
+    double best = choice.time.median_seconds;
+    bool compared = false;
+    for (last = first + 1; last < results.size() && results[last].who != "sheaf"; ++last) {
+      if (results[last].who != results[last].variant) continue;
+      best = std::min(best, results[last].time.median_seconds);
+      compared = true;
+    }
+    if (!compared || choice.who != "sheaf" || choice.backend != backend) continue;
+    const std::string_view primitive = choice.problem.primitive;
+    auto found = std::ranges::find(of_primitives, primitive, &std::pair<std::string_view, regret>::first);
+    if (found == of_primitives.end()) found = of_primitives.insert(found, {primitive, {}});
+    found->second.add(choice, best);
+    of_all.add(choice, best);
+  }
+  std::string text;
+  for (const auto& [primitive, spread] : of_primitives) {
+    text += spread.text(fmt::format("{} {}", name(backend), primitive));
+  }
+  if (of_primitives.size() > 1) text += of_all.text(std::string(name(backend)));
+  return text;
+}
+
 void print_summary(std::span<const result> results) {
   fmt::print("\n");
   for (const core::backend& backend : core::backends()) {
@@ -225,7 +252,7 @@ void print_summary(std::span<const result> results) {
       for (const bool order_is_unknown : {false, true})
         print_accuracy(results, backend.kind, e->name, order_is_unknown);
     }
-    print_regret(results, backend.kind);
+    fmt::print("{}", regret_text(results, backend.kind));
   }
   const auto wrong = std::ranges::count_if(results, [](const result& r) { return !r.verified; });
   fmt::print("{} answers, {} wrong\n", results.size(), wrong);

@@ -56,6 +56,10 @@ void print_header(const platform& platform);
 void print_result(const result& result);
 /// Prints the means of the factors to the best peers and the worst rows.
 void print_factors(std::span<const result> results);
+/// The planner's regret on rows with --variants, a line for each primitive and one for all: how many rows there are,
+/// the mean and the worst of the choice's time over the best variant's, and the mean accuracy of what was predicted of
+/// the choice. Empty where no row has variants.
+std::string regret_text(std::span<const result> results, backend_kind backend);
 /// Prints for each primitive the worst factor to the best peer, its geometric mean and the rows below 0.97; the
 /// accuracy of both models, apart for rows whose list the planner knew nothing of; the planner's regret; and the number
 /// of wrong answers.

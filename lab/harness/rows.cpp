@@ -11,6 +11,14 @@ namespace {
 /// Upper bound on the memory of a prepared list: bytes kept and scratch bytes, for an entry of the list.
 constexpr std::uint64_t prepared_bytes = 48;
 
+/// The call as it is planned: with the order that it finds where its caller tells none.
+problem as_planned(const context& ctx, const problem& call) {
+  problem planned = call;
+  const auto found = entry_of(call).found;
+  if (found != nullptr && call.access == access_pattern::unknown()) planned.access = found(call, ctx.backend());
+  return planned;
+}
+
 contender ours(const context& ctx, const problem& problem, const workspace& arrays, std::string who,
                const variant_estimate& estimate, bool by_name, bool timed_side_outputs) {
   const jobs::job& job = jobs::job_of(problem);
@@ -24,7 +32,7 @@ contender ours(const context& ctx, const problem& problem, const workspace& arra
                       .variant = estimate.variant,
                       .predicted_seconds = estimate.seconds,
                       .order_is_unknown = entry_of(problem).takes(primitives::fields::pattern) &&
-                                          problem.access == access_pattern::unknown(),
+                                          as_planned(ctx, problem).access == access_pattern::unknown(),
                       .scratch_bytes = estimate.scratch_bytes,
                       .queue = [run, timed_side_outputs](std::uint64_t copy) { run(copy, timed_side_outputs); },
                       .wait = [ctx] { ctx.wait(); },
@@ -92,7 +100,7 @@ std::vector<contender> contenders_of(const context& ctx, const problem& spec, co
     if (entry.he2007_seconds != nullptr) all.back().he2007_seconds = entry.he2007_seconds(call, ctx.profile());
   };
   if (jobs::job_of(spec).unchecked(spec).empty()) {
-    const explanation why = entry.explain(ctx, call, {});
+    const explanation why = entry.explain(ctx, as_planned(ctx, call), {});
     add_choice(why, "sheaf");
     if (options.variants) {
       for (const variant_estimate* estimate : measurable(why)) {
@@ -103,7 +111,7 @@ std::vector<contender> contenders_of(const context& ctx, const problem& spec, co
       problem trusting = call;
       trusting.bounds = bounds::trust;
       std::swap(call, trusting);
-      add_choice(entry.explain(ctx, call, {}), "sheaf.trust");
+      add_choice(entry.explain(ctx, as_planned(ctx, call), {}), "sheaf.trust");
       std::swap(call, trusting);
     }
     const bool can_run = why.choice() != nullptr;
@@ -118,7 +126,7 @@ std::vector<contender> contenders_of(const context& ctx, const problem& spec, co
 std::optional<contender> contender_by_name(const context& ctx, const problem& spec, const workspace& arrays,
                                            std::string_view variant) {
   if (!jobs::job_of(spec).unchecked(spec).empty()) return std::nullopt;
-  for (const variant_estimate& estimate : entry_of(spec).explain(ctx, spec, {}).variants) {
+  for (const variant_estimate& estimate : entry_of(spec).explain(ctx, as_planned(ctx, spec), {}).variants) {
     if (estimate.variant != variant || !estimate.applicable) continue;
     return ours(ctx, spec, arrays, estimate.variant, estimate, true, false);
   }

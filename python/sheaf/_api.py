@@ -66,7 +66,8 @@ def calibrate(seconds=60.0, *, ctx=None, progress=None, store=False):
     Parameters
     ----------
     seconds : float
-        Time that the measurement should take. Below 30 s only smaller footprints are measured.
+        Time that the measurement may take; a CPU needs some 6 s if nothing else runs. Below 9 s only smaller
+        footprints are measured.
     ctx : context, optional
     progress : function, optional
         Called with the name of each step and the share that is done.

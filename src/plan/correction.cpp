@@ -34,18 +34,25 @@ using key = std::tuple<std::string_view, std::string_view, access_pattern::kind>
 
 key key_of(const variant_correction& c) noexcept { return {c.primitive, c.variant, c.order}; }
 
-// The weighted mean of the factors of [first, last) at a place; there is at least one.
+// The weighted geometric mean of the factors of [first, last) at a place; there is at least one. In logarithms one
+// factor that something disturbed counts for no more than others.
 double mean_at(const doublings& here, const variant_correction* first, const variant_correction* last) noexcept {
-  double factors = 0;
+  double logarithms = 0;
   double weights = 0;
   for (const variant_correction* c = first; c != last; ++c) {
     constexpr double nearest = 0.1;  // keeps the weight of a problem that was run itself finite
     const double distance = squared_distance(here, doublings_of(c->record_bytes, c->count, c->range));
     const double weight = 1 / (distance * distance + nearest);
-    factors += weight * c->factor;
+    logarithms += weight * std::log(c->factor);
     weights += weight;
   }
-  return factors / weights;
+  return std::exp(logarithms / weights);
+}
+
+double median_of(double* factors, std::size_t count) noexcept {
+  double* const median = factors + (count - 1) / 2;
+  std::nth_element(factors, median, factors + count);
+  return *median;
 }
 
 }  // namespace
@@ -67,18 +74,32 @@ double correction_at(const machine& m, std::string_view variant, const measured_
   const variant_correction* const found = first_of(wanted);
   if (found != end && key_of(*found) == wanted) return mean_at(here, found, end_of(found));
 
-  std::array<double, most_others> others{};
-  std::size_t count = 0;
+  double own = 0;
+  // Of every variant the factor at this order, and the geometric mean of its factors at all orders.
+  std::array<double, most_others> at_order{};
+  std::array<double, most_others> at_any{};
+  std::size_t at_order_count = 0;
+  std::size_t at_any_count = 0;
   const variant_correction* first = first_of({place.primitive, {}, {}});
-  while (first != end && first->primitive == place.primitive) {
-    const variant_correction* const last = end_of(first);
-    if (first->order == place.order && count < most_others) others[count++] = mean_at(here, first, last);
-    first = last;
+  while (first != end && first->primitive == place.primitive && at_any_count < most_others) {
+    const std::string_view of = first->variant;
+    double logarithms = 0;
+    int orders = 0;
+    while (first != end && first->primitive == place.primitive && first->variant == of) {
+      const variant_correction* const last = end_of(first);
+      const double factor = mean_at(here, first, last);
+      if (first->order == place.order) at_order[at_order_count++] = factor;
+      logarithms += std::log(factor);
+      ++orders;
+      first = last;
+    }
+    const double mean = std::exp(logarithms / orders);
+    if (of == variant) own = mean;
+    at_any[at_any_count++] = mean;
   }
-  if (count == 0) return 1;
-  double* const median = others.data() + (count - 1) / 2;
-  std::nth_element(others.data(), median, others.data() + count);
-  return *median;
+  if (at_order_count > 0) return median_of(at_order.data(), at_order_count);
+  if (own > 0) return own;
+  return at_any_count > 0 ? median_of(at_any.data(), at_any_count) : 1;
 }
 
 }  // namespace sheaf::plan

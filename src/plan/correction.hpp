@@ -15,10 +15,11 @@ struct measured_place {
   std::uint64_t range = 0;  ///< as in variant_correction
 };
 
-/// The factor of a variant at a place: the mean of those measured for this primitive, variant and order, weighted by
-/// the inverse fourth power of their distance in doublings of width, bytes and range. A variant that was not measured
-/// is taken to be as far off as the median of those that were, or its prediction would be compared with others in
-/// another unit; 1 where none was measured.
+/// The factor of a variant at a place: the geometric mean of those measured for this primitive, variant and order,
+/// weighted by the inverse fourth power of their distance in doublings of width, bytes and range. A variant that was
+/// not measured is taken to be as far off as the median of those that were, or its prediction would be compared with
+/// others in another unit. Of an order at which none was measured, a variant has the geometric mean of its factors at
+/// all orders. 1 where the primitive was not measured.
 double correction_at(const machine& machine, std::string_view variant, const measured_place& place) noexcept;
 
 template <class Problem>

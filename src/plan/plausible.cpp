@@ -53,11 +53,13 @@ struct curve {
 
 bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= least_seconds && seconds < most_seconds; }
 
+bool is_rate(double rate) { return std::isfinite(rate) && rate >= least_per_second && rate < most_per_second; }
+
 constexpr std::string_view no_time = "which is not a time in seconds";
 
 curve_point point_of_rate(std::uint64_t footprint_bytes, double rate) {
   curve_point point{footprint_bytes, rate, 1 / rate};
-  if (!(std::isfinite(rate) && rate >= least_per_second && rate < most_per_second)) {
+  if (!is_rate(rate)) {
     point.reason = doubt::impossible;
     point.why = "which is not a rate per second";
   }
@@ -94,49 +96,64 @@ void bound_by_copies(curve_point& point, std::uint64_t record_bytes, const machi
 }
 
 std::vector<curve> curves_of(const machine& machine) {
-  curve copies{figure_kind::copies, 0, 0, "copies", {}};
+  curve copies{figure_kind::copies, 0, 0, std::string(title_of(figure_kind::copies)), {}};
   double streamed = 0;
   for (const stream_rate& rate : machine.streams) {
     copies.points.push_back(point_of_rate(rate.footprint_bytes, rate.bytes_per_second));
     if (!copies.points.back().reason) streamed = std::max(streamed, rate.bytes_per_second);
   }
-  curve reads{figure_kind::dependent_reads, 0, 0, "dependent reads", {}};
+  curve reads{figure_kind::dependent_reads, 0, 0, std::string(title_of(figure_kind::dependent_reads)), {}};
   for (const latency_point& latency : machine.latencies) {
     reads.points.push_back(point_of_time(latency.footprint_bytes, latency.seconds));
   }
   std::vector<curve> curves{std::move(copies), std::move(reads)};
-  const auto add = [&](figure_kind kind, const char* what, const std::vector<access_rate>& rates) {
+  const auto add = [&](figure_kind kind, const std::vector<access_rate>& rates) {
     for (std::size_t i = 0; i < rates.size(); ++i) {
       const std::uint64_t bytes = rates[i].record_bytes;
       if (i == 0 || rates[i - 1].record_bytes != bytes) {
-        curves.push_back({kind, i, bytes, fmt::format("{} of {} bytes", what, bytes), {}});
+        curves.push_back({kind, i, bytes, fmt::format("{} of {} bytes", title_of(kind), bytes), {}});
       }
       curve_point p = point_of_rate(rates[i].footprint_bytes, rates[i].records_per_second);
       bound_by_copies(p, bytes, machine, streamed);
       curves.back().points.push_back(std::move(p));
     }
   };
-  add(figure_kind::random_reads, "random reads", machine.random_read);
-  add(figure_kind::random_writes, "random writes", machine.random_write);
-  add(figure_kind::atomic_adds, "atomic adds", machine.atomic_add);
+  add(figure_kind::random_reads, machine.random_read);
+  add(figure_kind::random_writes, machine.random_write);
+  add(figure_kind::atomic_adds, machine.atomic_add);
   return curves;
+}
+
+// The figures that stand alone and that the machine's backend measures, and how the profile holds each of them.
+struct scalar {
+  figure_kind kind;
+  double machine::*value;
+  bool is_rate = false;
+
+  double seconds_of(const machine& m) const { return is_rate ? 1 / (m.*value) : m.*value; }
+};
+
+std::vector<scalar> scalars_of(const machine& m) {
+  std::vector<scalar> found{{figure_kind::calls, &machine::launch_seconds},
+                            {figure_kind::steps, &machine::step_seconds},
+                            {figure_kind::barriers, &machine::barrier_seconds}};
+  const core::processor_kind processor = core::backend_of(m.backend).processor;
+  if (processor == core::processor_kind::host_threads) found.push_back({figure_kind::digits, &machine::digit_seconds});
+  if (processor == core::processor_kind::pipeline) {
+    found.push_back({figure_kind::uploads, &machine::upload_bytes_per_second, true});
+    found.push_back({figure_kind::readbacks, &machine::readback_bytes_per_second, true});
+  }
+  return found;
+}
+
+std::string doubt_of(const scalar& s, const machine& m) {
+  return fmt::format("{}: measured {:.4g}, {}", title_of(s.kind), s.seconds_of(m), no_time);
 }
 
 std::vector<doubtful_figure> doubtful_scalars(const machine& machine) {
   std::vector<doubtful_figure> found;
-  const auto check = [&](figure_kind kind, const char* name, double seconds) {
-    if (is_time(seconds)) return;
-    found.push_back({.kind = kind, .words = fmt::format("{}: measured {:.4g}, {}", name, seconds, no_time)});
-  };
-  check(figure_kind::calls, "calls", machine.launch_seconds);
-  check(figure_kind::steps, "steps", machine.step_seconds);
-  check(figure_kind::barriers, "barriers", machine.barrier_seconds);
-  if (core::backend_of(machine.backend).processor == core::processor_kind::host_threads) {
-    check(figure_kind::digits, "digits", machine.digit_seconds);
-  }
-  if (core::backend_of(machine.backend).processor == core::processor_kind::pipeline) {
-    check(figure_kind::uploads, "uploads of a byte", 1 / machine.upload_bytes_per_second);
-    check(figure_kind::readbacks, "readbacks of a byte", 1 / machine.readback_bytes_per_second);
+  for (const scalar& s : scalars_of(machine)) {
+    if (!is_time(s.seconds_of(machine))) found.push_back({.kind = s.kind, .words = doubt_of(s, machine)});
   }
   return found;
 }
@@ -231,14 +248,96 @@ void keep(machine& machine, const curve& curve, const std::vector<std::size_t>& 
   }
 }
 
-[[noreturn]] void fail(std::string_view what) {
-  throw error(error_code::measurement_failed,
-              fmt::format("calibrate: {}; close other programs and repeat, with more seconds (--seconds) or fewer "
-                          "threads (--threads)",
-                          what));
+// Linear between measured points over the logarithm of the footprint, as rates of accesses are.
+double latency_at(const machine& m, std::uint64_t footprint_bytes) {
+  const auto above = std::ranges::lower_bound(m.latencies, footprint_bytes, {}, &latency_point::footprint_bytes);
+  if (above == m.latencies.begin()) return m.latencies.front().seconds;
+  if (above == m.latencies.end()) return m.latencies.back().seconds;
+  const latency_point& below = *(above - 1);
+  const double begin = std::log2(static_cast<double>(below.footprint_bytes));
+  const double part = (std::log2(static_cast<double>(footprint_bytes)) - begin) /
+                      (std::log2(static_cast<double>(above->footprint_bytes)) - begin);
+  return std::lerp(below.seconds, above->seconds, part);
+}
+
+// What a profile says of a point, as a time; 0 where it has no such curve.
+double seconds_at(const machine& m, figure_kind kind, std::uint64_t record_bytes, std::uint64_t footprint_bytes) {
+  switch (kind) {
+    case figure_kind::copies: return m.streamed(1, footprint_bytes);
+    case figure_kind::dependent_reads: return latency_at(m, footprint_bytes);
+    case figure_kind::random_reads: return m.random_reads(1, record_bytes, footprint_bytes);
+    case figure_kind::random_writes: return m.random_writes(1, record_bytes, footprint_bytes);
+    case figure_kind::atomic_adds: return m.atomic_adds(1, record_bytes, footprint_bytes);
+    default: return 0;
+  }
+}
+
+// How many times as slow as the shipped profile says a machine is: the median over the points that make sense. 1 where
+// none does.
+double slowness(const curve& curve, const std::vector<std::size_t>& kept, const machine& shipped) {
+  std::vector<double> ratios;
+  for (const std::size_t i : kept) {
+    const curve_point& p = curve.points[i];
+    ratios.push_back(p.seconds / seconds_at(shipped, curve.kind, curve.record_bytes, p.footprint_bytes));
+  }
+  if (ratios.empty()) return 1;
+  const auto median = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::ranges::nth_element(ratios, median);
+  return *median;
+}
+
+// Puts the shipped profile's curve, moved to the points that make sense, in place of all points. Returns how much
+// slower than shipped it is.
+double take_shape(machine& m, const curve& curve, const std::vector<std::size_t>& kept, const machine& shipped) {
+  const double slower = slowness(curve, kept, shipped);
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
+    const std::uint64_t footprint = curve.points[i].footprint_bytes;
+    const double seconds = slower * seconds_at(shipped, curve.kind, curve.record_bytes, footprint);
+    const std::size_t at = curve.first + i;
+    switch (curve.kind) {
+      case figure_kind::copies: m.streams[at].bytes_per_second = 1 / seconds; break;
+      case figure_kind::dependent_reads: m.latencies[at].seconds = seconds; break;
+      case figure_kind::random_reads: m.random_read[at].records_per_second = 1 / seconds; break;
+      case figure_kind::random_writes: m.random_write[at].records_per_second = 1 / seconds; break;
+      default: m.atomic_add[at].records_per_second = 1 / seconds; break;
+    }
+  }
+  return slower;
+}
+
+std::size_t figures_of(const machine& m) {
+  return scalars_of(m).size() + m.streams.size() + m.latencies.size() + m.random_read.size() + m.random_write.size() +
+         m.atomic_add.size();
 }
 
 }  // namespace
+
+std::string_view title_of(figure_kind kind) noexcept {
+  switch (kind) {
+    case figure_kind::calls: return "calls";
+    case figure_kind::steps: return "steps";
+    case figure_kind::barriers: return "barriers";
+    case figure_kind::digits: return "digits";
+    case figure_kind::uploads: return "uploads of a byte";
+    case figure_kind::readbacks: return "readbacks of a byte";
+    case figure_kind::copies: return "copies";
+    case figure_kind::dependent_reads: return "dependent reads";
+    case figure_kind::random_reads: return "random reads";
+    case figure_kind::random_writes: return "random writes";
+    case figure_kind::atomic_adds: break;
+  }
+  return "atomic adds";
+}
+
+bool is_possible(figure_kind kind, double seconds) noexcept {
+  switch (kind) {
+    case figure_kind::copies:
+    case figure_kind::random_reads:
+    case figure_kind::random_writes:
+    case figure_kind::atomic_adds: return is_rate(1 / seconds);
+    default: return is_time(seconds);
+  }
+}
 
 std::vector<doubtful_figure> doubtful_figures(const machine& m) {
   std::vector<doubtful_figure> found = doubtful_scalars(m);
@@ -246,20 +345,49 @@ std::vector<doubtful_figure> doubtful_figures(const machine& m) {
   return found;
 }
 
-std::vector<std::string> leave_out_doubtful(machine& machine) {
-  if (const auto scalars = doubtful_scalars(machine); !scalars.empty()) fail(scalars.front().words);
+std::vector<std::string> leave_out_doubtful(machine& machine, const sheaf::machine& shipped) {
+  const std::size_t figures = figures_of(machine);
   std::vector<std::string> left_out;
+  std::size_t senseless = 0;
+  std::string first;
+  const auto count = [&](std::size_t more, const std::string& words) {
+    senseless += more;
+    if (first.empty()) first = words;
+  };
+  for (const scalar& s : scalars_of(machine)) {
+    if (is_time(s.seconds_of(machine))) continue;
+    const std::string words = doubt_of(s, machine);
+    count(1, words);
+    machine.*s.value = shipped.*s.value;
+    left_out.push_back(fmt::format("{}; {:.4g} of the shipped profile of {} stands for it", words,
+                                   s.seconds_of(machine), shipped.name));
+  }
+  std::vector<stream_rate> shipped_copies;  // which are no bound for accesses that were measured
   // Curves are made anew after each, because what is left out of one moves the others and may lower the fastest copy.
   for (std::size_t i = 0; i < curves_of(machine).size(); ++i) {
     const curve curve = curves_of(machine)[i];
     const std::vector<std::size_t> kept = smooth_points(curve.points);
     const std::vector<std::string> words = words_of_others(curve, kept);
-    if (words.size() > curve.points.size() / 2) {
-      fail(fmt::format("{}: {} of {} points make no sense, the first being {}", curve.title, words.size(),
-                       curve.points.size(), words.front()));
-    }
-    keep(machine, curve, kept);
+    if (words.empty()) continue;
+    count(words.size(), words.front());
     left_out.insert(left_out.end(), words.begin(), words.end());
+    if (words.size() <= curve.points.size() / 2) {
+      keep(machine, curve, kept);
+      continue;
+    }
+    const double slower = take_shape(machine, curve, kept, shipped);
+    if (curve.kind == figure_kind::copies) shipped_copies.swap(machine.streams);
+    left_out.push_back(
+        fmt::format("{}: {} of {} points make no sense; the curve of the shipped profile of {} stands for them all, "
+                    "{:.2f} times as slow",
+                    curve.title, words.size(), curve.points.size(), shipped.name, slower));
+  }
+  if (!shipped_copies.empty()) machine.streams = std::move(shipped_copies);
+  if (senseless > figures / 2) {
+    throw error(error_code::measurement_failed,
+                fmt::format("calibrate: {} of {} figures make no sense, the first being {}; close other programs and "
+                            "repeat, with more seconds (--seconds) or fewer threads (--threads)",
+                            senseless, figures, first));
   }
   return left_out;
 }

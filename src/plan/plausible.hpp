@@ -35,11 +35,20 @@ struct doubtful_figure {
   std::string words = {};  ///< its name, its value, and why it is in doubt
 };
 
+/// The figure in words, in the plural: "random reads".
+std::string_view title_of(figure_kind kind) noexcept;
+
+/// Whether a machine may take so many seconds for one access, byte or call.
+bool is_possible(figure_kind kind, double seconds) noexcept;
+
 /// The figures of a profile that are in doubt, in the order in which they are measured.
 std::vector<doubtful_figure> doubtful_figures(const machine& machine);
 
-/// Removes from each curve the fewest points that leave it without doubts. Returns the words of what it removed.
-/// @throws error(measurement_failed) where a figure that stands alone is in doubt, or more than half of a curve
-std::vector<std::string> leave_out_doubtful(machine& machine);
+/// Removes from each curve the fewest points that leave it without doubts. Where that is more than half of a curve, the
+/// curve of the shipped profile takes its place, as much slower or faster as the other points are in the median. A
+/// doubtful figure that stands alone becomes the shipped one. Returns the words of each figure that it removed, and of
+/// what stands for it.
+/// @throws error(measurement_failed) where more than half of all figures are in doubt
+std::vector<std::string> leave_out_doubtful(machine& machine, const sheaf::machine& shipped);
 
 }  // namespace sheaf::plan

@@ -31,7 +31,6 @@ machine with_corrections(std::vector<variant_correction> corrections) {
 TEST(Correction, IsOneWhereNothingWasMeasured) {
   EXPECT_EQ(plan::correction_at(with_corrections({}), "cpu.direct", place(kind::random, 4, 1000)), 1);
   const machine m = with_corrections({gather_correction("cpu.direct", kind::random, 4, 1000, 2)});
-  EXPECT_EQ(plan::correction_at(m, "cpu.direct", place(kind::sequential, 4, 1000)), 1);
   plan::measured_place scatter = place(kind::random, 4, 1000);
   scatter.primitive = "scatter";
   EXPECT_EQ(plan::correction_at(m, "cpu.direct", scatter), 1);
@@ -45,7 +44,16 @@ TEST(Correction, OfAVariantThatWasNotMeasuredIsTheMedianOfThoseThatWere) {
   EXPECT_DOUBLE_EQ(plan::correction_at(m, "cpu.multipass", place(kind::random, 4, 1000)), 0.5);
   EXPECT_DOUBLE_EQ(plan::correction_at(m, "cpu.multipass", place(kind::sequential, 4, 1000)), 8);
   EXPECT_DOUBLE_EQ(plan::correction_at(m, "cpu.bucketed", place(kind::random, 4, 1000)), 0.25);
-  EXPECT_EQ(plan::correction_at(m, "cpu.multipass", place(kind::clustered, 4, 1000)), 1);
+}
+
+TEST(Correction, OfAnOrderThatWasNotMeasuredIsTheMeanOfAllOrders) {
+  const machine m = with_corrections({gather_correction("cpu.bucketed", kind::sequential, 4, 1000, 8),
+                                      gather_correction("cpu.bucketed", kind::random, 4, 1000, 2),
+                                      gather_correction("cpu.by_page", kind::random, 4, 1000, 0.5),
+                                      gather_correction("cpu.direct", kind::random, 4, 1000, 1)});
+  EXPECT_DOUBLE_EQ(plan::correction_at(m, "cpu.bucketed", place(kind::clustered, 4, 1000)), 4);
+  EXPECT_DOUBLE_EQ(plan::correction_at(m, "cpu.by_page", place(kind::clustered, 4, 1000)), 0.5);
+  EXPECT_DOUBLE_EQ(plan::correction_at(m, "cpu.multipass", place(kind::clustered, 4, 1000)), 1);
 }
 
 TEST(Correction, IsThatOfTheNearestProblems) {

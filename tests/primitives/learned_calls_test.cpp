@@ -96,6 +96,13 @@ class LearnedCalls : public testing::TestWithParam<bool> {
     std::ranges::shuffle(index_, random);
     for (double& value : in_) value = std::uniform_real_distribution(-1.0, 1.0)(random);
   }
+  // Gathers and scatters have two plans to choose from where a table is far larger than caches.
+  void spread_over_table() {
+    constexpr std::size_t table_count = std::size_t{1} << 23;
+    table_.assign(table_count, 0.0);
+    for (std::uint32_t& record : index_) record *= static_cast<std::uint32_t>(table_count / count);
+  }
+  records table_records() { return {table_.data(), table_.size(), 8}; }
   records out_records() { return {out_.data(), count, 8}; }
   const_records in_records() const { return {in_.data(), count, 8}; }
   index_span list() const { return {index_.data(), count, index_type::u32}; }
@@ -106,25 +113,35 @@ class LearnedCalls : public testing::TestWithParam<bool> {
   std::vector<std::uint32_t> index_;
   std::vector<double> in_;
   std::vector<double> out_;
+  std::vector<double> table_;
 };
 
 TEST_P(LearnedCalls, GatherTheSameBits) {
+  spread_over_table();
+  for (std::size_t i = 0; i < count; ++i) table_[index_[i]] = in_[i];
   const gather_options options{.pattern = access_pattern::random()};
   expect_the_same_while_learning(
       {"gather", access_pattern::kind::random,
-       [&](const context& ctx) { gather(ctx, in_records(), list(), out_records(), options); },
-       [&](const context& ctx) { return explain_gather(ctx, in_records(), list(), out_records(), options); }, out()},
+       [&](const context& ctx) { gather(ctx, table_records(), list(), out_records(), options); },
+       [&](const context& ctx) { return explain_gather(ctx, table_records(), list(), out_records(), options); }, out()},
       GetParam());
 }
 
 // The list names no record twice.
 TEST_P(LearnedCalls, ScatterTheSameBits) {
+  spread_over_table();
+  const auto named_records = [this] {
+    std::vector<double> named;
+    for (const std::uint32_t record : index_) named.push_back(table_[record]);
+    return bytes_of(named);
+  };
   for (const access_pattern pattern : {access_pattern::unknown(), access_pattern::random()}) {
     const scatter_options options{.pattern = pattern};
     expect_the_same_while_learning(
         {"scatter", pattern.shape,
-         [&](const context& ctx) { scatter(ctx, in_records(), list(), out_records(), options); },
-         [&](const context& ctx) { return explain_scatter(ctx, in_records(), list(), out_records(), options); }, out()},
+         [&](const context& ctx) { scatter(ctx, in_records(), list(), table_records(), options); },
+         [&](const context& ctx) { return explain_scatter(ctx, in_records(), list(), table_records(), options); },
+         named_records},
         GetParam());
   }
 }

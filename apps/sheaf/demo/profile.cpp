@@ -16,7 +16,7 @@ namespace {
 
 constexpr double seconds_to_measure = 10;
 constexpr int most_measurements = 3;
-// The best copies right after are compared with lower quartiles, which are a little slower where nothing else runs.
+// The best copies right after are compared with least times of single runs.
 constexpr double most_times_apart = 1.5;
 constexpr double most_rise = 1.5;
 constexpr std::size_t points_for_a_rise = 20;
@@ -198,7 +198,9 @@ machine best_of(const machine& a, const machine& b) {
 
 demo_calibration calibration_in(std::string folder, std::function<void(std::string_view, double)> progress) {
   const auto measure = [progress = std::move(progress)](const context& ctx, const left_out_words& left_out) {
-    return calibrate(ctx, {.seconds = seconds_to_measure, .progress = progress, .warn = left_out});
+    // A context of its own gives its memory back at its end.
+    return calibrate(context::on(ctx.backend(), ctx.threads()),
+                     {.seconds = seconds_to_measure, .progress = progress, .warn = left_out});
   };
   return {std::move(folder), measure, measure_copy_limits};
 }

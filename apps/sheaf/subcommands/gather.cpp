@@ -3,6 +3,7 @@
 #include "apps/sheaf/checks/movement.hpp"
 #include "apps/sheaf/ranks/movements.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
+#include "primitives/movement/found_order.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -42,7 +43,7 @@ std::uint64_t device_bytes(const context& ctx, const const_records table, const 
          bytes_on_device(ctx, bytes_of(index.count, bytes(index.type) + table.record_bytes));
 }
 
-void run(const movement_options& command) {
+void run(movement_options command) {
   if (is_divided(command.common)) return gather_on_ranks(command);
   require_output(command.output, {command.records_path, command.index});
   const context ctx = command.common.make_context();
@@ -55,6 +56,10 @@ void run(const movement_options& command) {
       {{"the result", result_bytes}, {"copies on the device", device_bytes(ctx, planned_table, index.indices())}});
   command.common.limit_scratch(ctx);
   command.common.require_memory_to_verify(std::min(result_bytes, jobs::most_bytes_to_check_a_gather));
+  // The run plans with the order that it finds, which a plan from headers alone cannot know.
+  if (!command.common.plans_only) {
+    command.pattern = primitives::order_of_call(ctx, index.indices(), planned_table.count, command.pattern);
+  }
   const planned_call planned = plan_of(command, ctx, planned_table, index.indices());
   if (command.common.plans_only) {
     return print_plan(command.common, ctx,

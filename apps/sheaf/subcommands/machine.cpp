@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 
@@ -12,32 +13,38 @@
 #include "apps/sheaf/ranks/process.hpp"
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
+#include "plan/calibrate.hpp"
 
 namespace sheaf::cli {
 namespace {
 
 constexpr const char* machine_footer =
-    "Predictions are made from these numbers. --calibrate measures them, in a minute or two for each device. It\n"
-    "stores them under $XDG_CACHE_HOME/sheaf or ~/.cache/sheaf, where every later call finds them.\n"
-    "SHEAF_PROFILE=FILE names another profile. A figure that makes no sense, as on a busy machine, is measured\n"
-    "again. A point of a curve that still makes no sense is left out, with a warning. Where that is not enough, the\n"
-    "exit code is 8, and the profile that was stored before stays.\n\n"
-    "Example: measure this machine's processor while nothing else runs, and plan with what was measured\n"
+    "Predictions are made from these numbers. --calibrate measures them, in 20 seconds for a processor and in a "
+    "minute\n"
+    "or two for each other device. It stores them under $XDG_CACHE_HOME/sheaf or ~/.cache/sheaf, where every later\n"
+    "call finds them. SHEAF_PROFILE=FILE names another profile.\n\n"
+    "Nothing else need stop: of several runs the fastest counts. A figure that still makes no sense is left out, with\n"
+    "a warning that says what stands for it. The exit code is then 8, though the profile is stored. If most figures "
+    "make\n"
+    "no sense, the exit code is 8, too, and the profile that was stored before stays, as it does after an interrupt.\n"
+    "Where the shipped profile would have chosen better variants, its choices are kept, with a note.\n\n"
+    "Example: measure this machine's processor, and plan with what was measured\n"
     "  sheaf machine --calibrate --backend cpu --save mine.json\n"
     "  SHEAF_PROFILE=mine.json sheaf plan gather --count 1000000 --table 1000000 --record-bytes 16";
 
 struct machine_command : common_options {
   std::string save_path;
   bool calibrate = false;
-  calibrate_options budget;
+  std::optional<double> seconds;  ///< of each device
 };
 
-/// A machine profile, which other one is not used and why, if one is not, and what one just measured leaves out.
+/// A machine profile, which other one is not used and why, if one is not, and what is to be said of one just measured.
 struct shown_machine {
   machine profile;
   std::string device;  ///< what the device calls itself
   std::string ignored;
-  std::vector<std::string> warnings;
+  std::vector<std::string> left_out = {};  ///< figures that made no sense
+  std::vector<std::string> notes = {};
 };
 
 std::string origin_text(const machine& m) {
@@ -166,30 +173,49 @@ std::vector<context> contexts(const machine_command& o) {
   return found;
 }
 
+// The seconds of one device. A GPU has more memory, and a renderer in software takes longer to fill it.
+double seconds_for(const machine_command& command, const context& ctx) {
+  if (command.seconds) return *command.seconds;
+  constexpr double usual = 20;
+  constexpr double usual_of_others = 120;
+  return core::backend_of(ctx.backend()).processor == core::processor_kind::host_threads ? usual : usual_of_others;
+}
+
 shown_machine measured(const machine_command& command, const context& ctx) {
+  // Rates take what they need, at most this share of the time; runs of variants have what is left.
+  constexpr double share_of_rates = 0.45;
+  const auto begin = std::chrono::steady_clock::now();
+  const double seconds = seconds_for(command, ctx);
   std::optional<io::progress_step> step(std::in_place, fmt::format("{}: measuring", name(ctx.backend())));
   const auto progress = [&](std::string_view what, double share) {
     step->reach(share);
     if (step->wants_words()) step->say(std::string(what));
   };
-  calibrate_options options = command.budget;
-  options.progress = progress;
   shown_machine found;
-  options.warn = [&](std::string_view left_out) {
-    found.warnings.push_back(fmt::format("left out of the profile: {}", left_out));
-  };
-  found.profile = calibrate(ctx, options);
   found.device = ctx.state().device_name;
-  jobs::correction_settings settings{.seconds = command.budget.seconds};
+  const auto left_out = [&](std::string_view words) {
+    found.left_out.push_back(fmt::format("left out of the profile: {}", words));
+  };
+  // Each has a context of its own, which gives its memory back at its end.
+  found.profile = calibrate(context::on(ctx.backend(), ctx.threads()),
+                            {.seconds = share_of_rates * seconds, .progress = progress, .warn = left_out});
   step.emplace(fmt::format("{}: measuring variants", name(ctx.backend())));
-  settings.progress = progress;
+  const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   context fresh = context::on(ctx.backend(), ctx.threads());
-  jobs::measure_corrections(fresh, found.profile, settings);
+  const std::vector<jobs::better_shipped> better =
+      jobs::measure_corrections(fresh, found.profile, plan::shipped_beside(found.profile),
+                                {.seconds = std::max(0.0, seconds - spent), .progress = progress});
+  for (const jobs::better_shipped& each : better) {
+    found.notes.push_back(
+        fmt::format("{}: the shipped profile chooses better and is kept for it: its choices took {:.2f} times as long "
+                    "as the best ones, those of the measured rates {:.2f} times",
+                    each.primitive, each.shipped_loss, each.loss));
+  }
   return found;
 }
 
 shown_machine in_use(const context& ctx) {
-  return {ctx.profile(), ctx.state().device_name, std::string(ctx.ignored_profile()), {}};
+  return {ctx.profile(), ctx.state().device_name, std::string(ctx.ignored_profile())};
 }
 
 nlohmann::json machine_json(const shown_machine& shown, bool used) {
@@ -199,7 +225,8 @@ nlohmann::json machine_json(const shown_machine& shown, bool used) {
   document["device"] = shown.device;
   document["used"] = used;
   if (!shown.ignored.empty()) document["ignored"] = shown.ignored;
-  if (!shown.warnings.empty()) document["warnings"] = shown.warnings;
+  if (!shown.left_out.empty()) document["warnings"] = shown.left_out;
+  if (!shown.notes.empty()) document["notes"] = shown.notes;
   return document;
 }
 
@@ -211,27 +238,41 @@ std::size_t used_of(const std::vector<shown_machine>& found) {
   return 0;
 }
 
-void print_all(const machine_command& command, const std::vector<shown_machine>& found, const std::string& saved) {
-  if (command.quiet) return;
+nlohmann::json report_of_machines(const machine_command& command, const std::vector<shown_machine>& found) {
   const shown_machine& used = found[used_of(found)];
-  if (command.json) {
-    nlohmann::json list = nlohmann::json::array();
-    for (const shown_machine& m : found) list.push_back(machine_json(m, &m == &used));
-    print_json({{"command", "machine"},
-                {"device", used.device},
-                {"output", json_path(command.save_path)},
-                {"machines", list}});
-    return;
-  }
+  nlohmann::json list = nlohmann::json::array();
+  for (const shown_machine& m : found) list.push_back(machine_json(m, &m == &used));
+  return {{"command", "machine"},
+          {"device", used.device},
+          {"output", json_path(command.save_path)},
+          {"machines", std::move(list)}};
+}
+
+void print_all(const machine_command& command, const std::vector<shown_machine>& found, const std::string& saved) {
+  const shown_machine& used = found[used_of(found)];
   for (const shown_machine& m : found) print_machine(m, command.backend == "auto" && &m == &used);
   fmt::print("{}", saved);
 }
 
 void print_warnings(const machine_command& o, const shown_machine& m) {
   if (o.quiet) return;
-  for (const std::string& warning : m.warnings) {
+  for (const std::string& warning : m.left_out) {
     fmt::print(stderr, "sheaf machine: warning: {}: {}\n", name(m.profile.backend), warning);
   }
+  for (const std::string& note : m.notes)
+    fmt::print(stderr, "sheaf machine: note: {}: {}\n", name(m.profile.backend), note);
+}
+
+// What is stored or saved lacks these figures, which the exit code says, too.
+void require_all_measured(const std::vector<shown_machine>& found, nlohmann::json report) {
+  std::size_t left_out = 0;
+  for (const shown_machine& m : found) left_out += m.left_out.size();
+  if (left_out == 0) return;
+  throw measured_in_part(
+      fmt::format("measured in part: {} made no sense and {} left out; the others are kept. Close other programs and "
+                  "repeat, with more seconds (--seconds) or fewer threads (--threads)",
+                  left_out == 1 ? "a figure" : fmt::format("{} figures", left_out), left_out == 1 ? "was" : "were"),
+      std::move(report));
 }
 
 // Before the measurement, whose minutes would be lost if the result had nowhere to go.
@@ -268,7 +309,9 @@ void run(const machine_command& command) {
     io::write_file(io::place_of_output(command.save_path), format_machine(used));
     saved += fmt::format("{} saved to {}\n", used.name, shown_on(stdout, io::shown_output(command.save_path)));
   }
-  print_all(command, found, saved);
+  if (!command.quiet && !command.json) print_all(command, found, saved);
+  require_all_measured(found, report_of_machines(command, found));
+  if (!command.quiet && command.json) print_json(report_of_machines(command, found));
 }
 
 }  // namespace
@@ -283,9 +326,9 @@ void add_machine(CLI::App& app) {
       ->add_option("--save", options->save_path, "Write the profile, in use or just measured, to this file as JSON")
       ->type_name("FILE");
   constexpr std::uint64_t most_seconds = 3600;
-  add_number(*subcommand, "--seconds", 1, most_seconds, options->budget.seconds,
-             "Seconds for the rates of a device, and again for runs of the variants that compete; 60 unless given; few "
-             "seconds measure little memory")
+  add_number(*subcommand, "--seconds", 1, most_seconds, options->seconds,
+             "Seconds for each device, for its rates and for runs of the variants that compete; unless given, 20 for a "
+             "processor and 120 for others; few seconds measure little memory")
       ->needs(calibrate);
   options->add_context_to(*subcommand);
   options->add_json_to(*subcommand);

@@ -2,6 +2,7 @@
 #include "apps/sheaf/files/failure.hpp"
 #include "apps/sheaf/subcommands/movement.hpp"
 #include "lab/description/movement/problem.hpp"
+#include "primitives/movement/found_order.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -60,7 +61,7 @@ planned_call plan_of(const scatter_command& command, const context& ctx, const c
       });
 }
 
-void run(const scatter_command& command) {
+void run(scatter_command command) {
   if (!command.table && command.base.empty()) {
     primitives::refuse("give --table N for an output of zeros, or --into BASE for one like BASE");
   }
@@ -89,6 +90,10 @@ void run(const scatter_command& command) {
        {"copies on the device", bytes_on_device(ctx, moved_bytes) + bytes_on_device(ctx, result_bytes)}});
   command.common.limit_scratch(ctx);
   command.common.require_memory_to_verify(result_bytes);
+  // The run plans with the order that it finds, which a plan from headers alone cannot know.
+  if (!command.common.plans_only) {
+    command.pattern = primitives::order_of_call(ctx, indices, count, command.pattern);
+  }
   const planned_call planned = plan_of(command, ctx, planned_in, indices, count);
   if (command.common.plans_only) {
     return print_plan(

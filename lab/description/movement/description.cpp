@@ -3,6 +3,7 @@
 
 #include "core/startable.hpp"
 #include "lab/description/estimates.hpp"
+#include "lab/description/found_order.hpp"
 #include "lab/description/host_threads.hpp"
 #include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
@@ -363,6 +364,8 @@ constexpr sample scatter_samples[] = {
     {"scatter/uniform/r100/u32+last"},    {"scatter/uniform/r128/u32+last"},    {"scatter/uniform/r1024/u32+last"},
     {"scatter/permutation/r4/u32", true}, {"scatter/permutation/r8/u32", true}, {"scatter/permutation/r16/u32", true}};
 
+// Streams at distances of a power of two fall on the same few sets of the caches, which most lists' streams do not: 250
+// of them.
 constexpr std::string_view calibrated_gathers[] = {"gather/identity/r4/u32",
                                                    "gather/identity/r16/u32",
                                                    "gather/identity/r64/u32",
@@ -372,9 +375,10 @@ constexpr std::string_view calibrated_gathers[] = {"gather/identity/r4/u32",
                                                    "gather/clustered:4096/r4/u32",
                                                    "gather/clustered:4096/r16/u32",
                                                    "gather/clustered:4096/r64/u32",
-                                                   "gather/partitioned:256/r4/u32",
-                                                   "gather/partitioned:256/r16/u32",
-                                                   "gather/partitioned:256/r64/u32",
+                                                   "gather/partitioned:250/r4/u32",
+                                                   "gather/partitioned:250/r16/u32",
+                                                   "gather/partitioned:250/r64/u32",
+                                                   "gather/strided:20/r4/u32",
                                                    "gather/zipf/r4/u32",
                                                    "gather/zipf/r16/u32",
                                                    "gather/zipf/r64/u32"};
@@ -383,7 +387,8 @@ constexpr std::string_view calibrated_scatters[] = {
     "scatter/identity/r4/u32",        "scatter/identity/r16/u32",        "scatter/identity/r64/u32",
     "scatter/permutation/r4/u32",     "scatter/permutation/r16/u32",     "scatter/permutation/r64/u32",
     "scatter/clustered:4096/r4/u32",  "scatter/clustered:4096/r16/u32",  "scatter/clustered:4096/r64/u32",
-    "scatter/partitioned:256/r4/u32", "scatter/partitioned:256/r16/u32", "scatter/partitioned:256/r64/u32"};
+    "scatter/partitioned:250/r4/u32", "scatter/partitioned:250/r16/u32", "scatter/partitioned:250/r64/u32",
+    "scatter/strided:20/r4/u32"};
 
 constexpr job gather_job{.samples = gather_samples,
                          .calibrated = calibrated_gathers,
@@ -425,6 +430,7 @@ constexpr entry gather_entry{.name = "gather",
                              .explain = explain_gather_of,
                              .estimates = estimates_by<gather_problem_of, gather_variants>,
                              .place = place_by<gather_problem_of>,
+                             .found = found_order,
                              .he2007_seconds = he2007_seconds_of_gather,
                              .job = &jobs::gather_job};
 
@@ -441,6 +447,7 @@ constexpr entry scatter_entry{
     .explain = explain_scatter_of,
     .estimates = estimates_by<scatter_problem_of, scatter_variants>,
     .place = place_by<scatter_problem_of>,
+    .found = found_order,
     .he2007_seconds = he2007_seconds_of_scatter,
     .job = &jobs::scatter_job};
 

@@ -1,4 +1,5 @@
 #include "lab/description/estimates.hpp"
+#include "lab/description/found_order.hpp"
 #include "lab/description/movement/problem.hpp"
 #include "lab/description/plain_loops.hpp"
 #include "lab/description/reduce/items.hpp"
@@ -172,7 +173,26 @@ constexpr sample samples[] = {{"scatter_reduce/uniform:s65536/r4/u32+u32"},
                               {"scatter_reduce/uniform:s1048576/r4/u32+f32+unordered"},
                               {"scatter_reduce/uniform:s1048576/r8/u32+u64"}};
 
+// By widths and orders, into slots that a core's cache holds and into slots that no cache holds. In any order, because
+// then all variants compete.
+constexpr std::string_view calibrated_on_host[] = {
+    "scatter_reduce/identity:s32768/r4/u32+f32+unordered",
+    "scatter_reduce/uniform:s32768/r4/u32+f32+unordered",
+    "scatter_reduce/zipf:s32768/r4/u32+f32+unordered",
+    "scatter_reduce/partitioned:250:s32768/r4/u32+f32+unordered",
+    "scatter_reduce/identity:s4194304/r4/u32+f32+unordered",
+    "scatter_reduce/uniform:s4194304/r4/u32+f32+unordered",
+    "scatter_reduce/zipf:s4194304/r4/u32+f32+unordered",
+    "scatter_reduce/partitioned:250:s4194304/r4/u32+f32+unordered",
+    "scatter_reduce/strided:20:s4194304/r4/u32+f32+unordered",
+    "scatter_reduce/identity:s32768/r8/u32+u64",
+    "scatter_reduce/uniform:s32768/r8/u32+u64",
+    "scatter_reduce/identity:s4194304/r8/u32+u64",
+    "scatter_reduce/uniform:s4194304/r8/u32+u64",
+};
+
 constexpr job scatter_reduce_job{.samples = samples,
+                                 .calibrated_on_host = calibrated_on_host,
                                  .shapes = shapes,
                                  .moved_bytes = moved_bytes,
                                  .unchecked = unchecked,
@@ -205,6 +225,7 @@ constexpr entry scatter_reduce_entry{
     .explain = explain,
     .estimates = estimates_by<problem_of, scatter_reduce_variants>,
     .place = place_by<problem_of>,
+    .found = found_order,
     .job = &jobs::scatter_reduce_job};
 
 constexpr const entry* entries_of_family[] = {&scatter_reduce_entry, &scatter_reduce_rows_entry, &gather_reduce_entry};

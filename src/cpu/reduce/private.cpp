@@ -5,6 +5,7 @@
 #include "cpu/reduce/numbers_in_order.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
 #include "cpu/threads/checked_parts.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 
 namespace sheaf::cpu {
@@ -28,6 +29,20 @@ struct private_decision {
   void tell(plan::told& to) const { to.add("parts", parts); }
 };
 
+// No line of a private output is in another thread's cache, whereas the rates of writes at random are those of one
+// array that all threads write. So accesses cost what reads cost, over all outputs where these are past a core's cache.
+memory_cost private_cost(const scatter_reduce_problem& problem, std::uint64_t parts, const machine& machine) {
+  memory_cost cost = scatter_cost(problem, machine);
+  movement own = problem;
+  if (own.indexed_bytes() <= own_cache_bytes(machine)) {
+    cost.overlap_exponent = std::max(cost.overlap_exponent, overlap_exponent);
+  } else {
+    own.indexed_count *= parts;
+  }
+  cost.indexed_random = std::min(cost.indexed_random, gather_cost(own, machine).indexed_random);
+  return cost;
+}
+
 // Privatization, for small outputs: each thread reduces its part of the values into an output of its own, and the
 // private outputs are reduced into the caller's. Slots take their values in another order than that of the positions,
 // which changes no integer result.
@@ -39,7 +54,14 @@ plan::planned plan_private(const scatter_reduce_problem& problem, const plan::sc
     return plan::rejected("the order of its sums depends on the number of threads");
   }
   const std::uint64_t parts = parts_worth(2 * problem.sequential_bytes() + problem.index_bytes(), machine.parallelism);
-  plan::planned plan = to_plan(scatter_cost(problem, machine), machine, true);
+  const memory_cost cost = private_cost(problem, parts, machine);
+  const double digits = digits_of_number + digits_of_skew(problem);
+  plan::planned plan;
+  plan.add("latency", machine.launch_seconds + machine.step_seconds);
+  plan.add_overlapped(cost.overlap_exponent, {{"streamed", cost.sequential + cost.indexed_streamed},
+                                              {"random write", past_first_cache(cost.indexed_random, problem, machine)},
+                                              {"steps", shared_digit_seconds(problem.count, digits, machine, parts)}});
+  plan.by_name_only = parts == 1;  // which is cpu.owner by one thread
   plan.decided.set(private_decision{parts});
   plan.scratch_bytes = (parts - 1) * problem.indexed_bytes();
   if (plan.scratch_bytes > machine.memory_bytes / 4)

@@ -1,4 +1,5 @@
 #include "cpu/movement/index_buckets.hpp"
+#include "cpu/reduce/numbers_in_order.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
 
 namespace sheaf::cpu {
@@ -20,6 +21,10 @@ plan::planned plan_split(const scatter_reduce_problem& problem, const plan::scop
   const std::uint64_t touched = std::min(problem.indexed_bytes(), problem.count * line_bytes);
   price_bucketed(problem, machine, 2 * problem.index_bytes() + problem.sequential_bytes() + 2 * pairs + 2 * touched,
                  problem.record_bytes, true, plan);
+  // One bucket holds the slots that have most of the values, and one thread reduces it.
+  const double digits_waited = digits_of_number + digits_of_skew(problem);
+  if (problem.pattern.shape == access_pattern::kind::skewed)
+    plan.add("waiting for sums", shared_digit_seconds(problem.count, digits_waited, machine, 1));
   return plan;
 }
 

@@ -7,6 +7,7 @@
 
 // Vectors of four numbers or more are worth it.
 #if SHEAF_HAS_HIGHWAY && defined(__x86_64__)
+#include <cpuid.h>
 #include <hwy/contrib/sort/vqsort.h>
 #define SHEAF_MAY_SORT_IN_VECTORS 1
 #else
@@ -22,6 +23,21 @@ bool sorts_in_vectors() noexcept {
 #if SHEAF_MAY_SORT_IN_VECTORS
   static const bool sorts = __builtin_cpu_supports("avx2") != 0;
   return sorts;
+#else
+  return false;
+#endif
+}
+
+bool stores_lanes_slowly() noexcept {
+#if SHEAF_MAY_SORT_IN_VECTORS && !defined(HWY_AVX3_ZEN4)
+  static const bool slowly = [] {
+    constexpr unsigned family_of_zen3_and_4 = 0x19;
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    if (__builtin_cpu_is("amd") == 0 || __get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return false;
+    const unsigned family = (eax >> 8 & 0xf) + (eax >> 20 & 0xff);
+    return family == family_of_zen3_and_4 && __builtin_cpu_supports("avx512f") != 0;
+  }();
+  return slowly;
 #else
   return false;
 #endif

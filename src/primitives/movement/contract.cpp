@@ -2,6 +2,7 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/movement/found_order.hpp"
 #include "primitives/movement/prepare.hpp"
 #include "primitives/views.hpp"
 
@@ -94,7 +95,8 @@ using namespace primitives;
 void gather(const context& ctx, const_records table, index_span index, records out, const gather_options& options) {
   require_fit("gather", ctx, out, "out", index, table, "table", /*writes_sequential=*/true);
   if (index.count == 0) return;
-  const gather_problem problem = describe_gather(ctx, table, index, out, options.pattern, options.bounds);
+  const access_pattern order = order_of_call(ctx, index, table.count, options.pattern);
+  const gather_problem problem = describe_gather(ctx, table, index, out, order, options.bounds);
   plan::execute("gather", gather_variants(), problem, ctx, options.variant, {table, index, out});
 }
 
@@ -108,7 +110,8 @@ explanation explain_gather(const context& ctx, const_records table, index_span i
 void scatter(const context& ctx, const_records in, index_span index, records out, const scatter_options& options) {
   require_fit("scatter", ctx, in, "in", index, out, "out", /*writes_sequential=*/false);
   if (index.count == 0) return;
-  const scatter_problem problem = describe_scatter(ctx, in, index, out, options);
+  scatter_problem problem = describe_scatter(ctx, in, index, out, options);
+  problem.pattern = order_of_call(ctx, index, out.count, options.pattern);
   plan::execute("scatter", scatter_variants(), problem, ctx, options.variant, {in, index, out});
 }
 

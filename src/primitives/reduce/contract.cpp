@@ -3,6 +3,7 @@
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/enum_names.hpp"
+#include "primitives/movement/found_order.hpp"
 #include "primitives/operators/row_value.hpp"
 
 namespace sheaf {
@@ -55,7 +56,8 @@ void scatter_reduce(const context& ctx, const_values in, index_span index, value
   require_fit(scatter_reduce_call, ctx, as_records(in), "in", index, as_records(out), "out",
               /*writes_sequential=*/false);
   if (index.count == 0) return;
-  const auto problem = describe(ctx, in, index, out, op, options);
+  scatter_reduce_problem problem = describe(ctx, in, index, out, op, options);
+  problem.pattern = order_of_call(ctx, index, out.count, options.pattern);
   plan::execute(scatter_reduce_call, scatter_reduce_variants(), problem, ctx, options.variant, {in, index, out});
 }
 

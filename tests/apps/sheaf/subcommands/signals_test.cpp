@@ -21,9 +21,12 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sheaf/machine.hpp>
 
+#include "core/context_state.hpp"
 #include "support/cli_test.hpp"
 #include "support/npy_file.hpp"
+#include "support/scoped_environment.hpp"
 
 namespace sheaf::tests::apps_sheaf_subcommands_signals_test {
 namespace {
@@ -141,6 +144,26 @@ TEST_F(CliSignals, LeaveNothingOfASearchOrAllOfIt) {
 
 TEST_F(CliSignals, LeaveNothingOfASolutionOrItsHistoryToo) {
   expect_no_trace({"solve", "a.mtx", "-o", "x.npy", "--history", "h.csv", "--quiet"}, {"x.npy", "h.csv"});
+}
+
+TEST_F(CliSignals, LeaveTheProfileThatWasStoredBeforeACalibration) {
+  const scoped_environment cache("XDG_CACHE_HOME", folder / "cache");
+  const std::string stored_as = default_machine_path(backend_kind::cpu, context::cpu(1).state().device_name);
+  std::filesystem::create_directories(std::filesystem::path(stored_as).parent_path());
+  const std::string name = stored_as.substr(folder.path().size() + 1);
+  folder.write(name, "what was stored before");
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const pid_t child = start({"machine", "--calibrate", "--backend", "cpu", "--threads", "1", "--seconds", "600"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    kill(child, signal);
+    const int status = status_of(child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == no_filter) GTEST_SKIP() << "system calls cannot be filtered here";
+    ASSERT_TRUE(WIFSIGNALED(status));
+    EXPECT_EQ(WTERMSIG(status), signal);
+    EXPECT_EQ(folder.read(name), "what was stored before");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(std::filesystem::path(stored_as).parent_path()), {}),
+              1);
+  }
 }
 
 }  // namespace
