@@ -146,6 +146,7 @@ class host_runs {
 
   std::map<std::string, double> seconds_of(const std::vector<variant_estimate>& variants) {
     std::vector<double> least;
+    least.reserve(variants.size());
     for (const variant_estimate& v : variants) least.push_back(first_seconds(v, least));
     std::vector<std::vector<double>> seconds(variants.size());
     const std::uint64_t rounds = rounds_of(problem_);
