@@ -217,7 +217,9 @@ int run(const options& options) {
     hardware = platform_of(ctx);
     if (options.warm) hardware.cache_bytes = warm_cache_bytes;
     asked_for += run_backend(options, ctx, hardware, results);
-    if (!options.record_path.empty()) write_record(options.record_path, results, ctx.profile(), hardware);
+    // Where no row matches, what was recorded before stays.
+    if (!options.record_path.empty() && !results.empty())
+      write_record(options.record_path, results, ctx.profile(), hardware);
   });
   if (asked_for == 0 && !measured.empty()) primitives::refuse("no row matches all options");
   if (options.list) return exit_done;

@@ -51,15 +51,16 @@ struct measuring_plan {
   std::uint64_t most_stream;
   std::uint64_t most_random;
   double bytes_per_budget_second;  // memory to take for each second of the budget: first touches and cycles cost time
+  double seconds_for_all;          // however short the budget, in which a busy machine may have a run of every figure
   std::span<const std::uint64_t> widths;
 };
 
 // Runs of 0.1 ms at random in gigabytes, which a busy machine got, were up to 5 times as slow as those of 2 ms: they
 // begin with cold translations of addresses. 2 GiB take 9 s.
-constexpr measuring_plan host_plan{2e-3, 0.5e-3, 32 * KiB, GiB, 2 * GiB, 240e6, cpu_widths};
-constexpr measuring_plan gpu_plan{1e-3, 0.05e-3, 64 * KiB, 8 * GiB, 32 * GiB, 2e9, cuda_widths};
+constexpr measuring_plan host_plan{2e-3, 0.5e-3, 32 * KiB, GiB, 2 * GiB, 240e6, 4, cpu_widths};
+constexpr measuring_plan gpu_plan{1e-3, 0.05e-3, 64 * KiB, 8 * GiB, 32 * GiB, 2e9, 60, cuda_widths};
 // A pipeline in software draws some million points a second.
-constexpr measuring_plan pipeline_plan{4e-3, 0.2e-3, 64 * KiB, GiB / 4, GiB / 2, 8e6, pipeline_widths};
+constexpr measuring_plan pipeline_plan{4e-3, 0.2e-3, 64 * KiB, GiB / 4, GiB / 2, 8e6, 60, pipeline_widths};
 constexpr std::uint64_t least_random = 32 * KiB;
 constexpr std::uint64_t least_chase = 4 * KiB;
 constexpr std::uint64_t most_chase = GiB;
@@ -181,11 +182,14 @@ class measurement {
     }
   }
 
-  // Visits all figures. A load that lasts for some points of a pass is gone when the next pass comes there.
+  // Visits all figures. A load that lasts for some points of a pass is gone when the next pass comes there. Where runs
+  // wait for their turn so long that the time is over, figures have no run, and the shipped profile stands for them.
   void measure_all(double end) {
+    const double last_end = start_ + std::max(options_.seconds, plan_.seconds_for_all);
     for (std::size_t i = 0; i < points_.size(); ++i, ++visits_) {
       point& p = points_[i];
-      if (p.passes > 0 && now_() > end) continue;  // it has samples, of a machine that has no time for more
+      const double now = now_();
+      if (now > last_end || (p.passes > 0 && now > end)) continue;  // one with samples needs no more
       if (p.samples.empty() && i > 0 && p.is_of_curve(points_[i - 1])) p.guess = points_[i - 1].seconds();
       measure(p, share_of(end, points_.size() - i));
     }
@@ -202,7 +206,7 @@ class measurement {
     const double begin = now_();
     const double before = p.samples.empty() ? 0 : p.seconds();
     const double target = std::clamp(share / 8, plan_.least_sample_seconds, plan_.sample_seconds);
-    const std::uint64_t count = count_for(p, target);
+    const std::uint64_t count = count_for(p, target, begin + share);
     const std::size_t least = p.passes == 0 ? first_runs : more_runs;
     for (std::size_t runs = 0; runs < runs_in_a_pass; ++runs) {
       const bool is_late = now_() - begin > share;
@@ -224,14 +228,15 @@ class measurement {
     }
   }
 
-  // The count of a run of about `target` seconds, found by pilot runs from what is known of the seconds of one.
-  std::uint64_t count_for(point& p, double target) {
+  // The count of a run of about `target` seconds, found by pilot runs, while there is time for them, from what is known
+  // of the seconds of one.
+  std::uint64_t count_for(const point& p, double target, double end_of_pilots) {
     const double known = p.samples.empty() ? p.guess : p.seconds();
     double wanted = target / (std::isfinite(known) && known > 0 ? known : 1e-9);
     std::uint64_t count = 1;
     for (int pilot = 0; pilot < most_pilots; ++pilot) {
       count = wanted >= 1 ? static_cast<std::uint64_t>(std::min(wanted, static_cast<double>(most_count))) : 1;
-      if (!p.samples.empty()) break;
+      if (!p.samples.empty() || now_() >= end_of_pilots) break;
       const timing timing = run_of(p, count);
       if (!std::isfinite(timing.seconds)) break;
       if (timing.seconds > target / 3 && timing.seconds < target * 3) break;

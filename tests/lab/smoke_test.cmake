@@ -160,6 +160,13 @@ endforeach()
 if(missing)
   message(FATAL_ERROR "${OUTPUT}.record: ${missing}")
 endif()
+# Where no row matches, it stays.
+execute_process(COMMAND ${BENCH} --set sort --filter nothing --backend cpu --variants --record ${OUTPUT}.record
+  RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE complained)
+file(READ ${OUTPUT}.record kept)
+if(NOT code EQUAL 2 OR NOT complained MATCHES "no row matches all options" OR NOT kept STREQUAL record)
+  message(FATAL_ERROR "sheaf-bench --record without a row exited with ${code}:\n${complained}")
+endif()
 
 # What is no sort, no range of bits, or no list is refused.
 foreach(wrong IN ITEMS "--sorts;u33" "--sorts;f16" "--sorts;u64/8" "--sorts;u32/" "--sorts;index" "--sorts;i128"

@@ -85,6 +85,35 @@ TEST(Calibrate, EndsInItsTimeWithUsableRatesOnABusyMachine) {
   EXPECT_LE(far_off, 12U) << "of 238";
 }
 
+// Each run waits for its turn, as those of two threads do where other programs keep all processors.
+TEST(Calibrate, EndsInItsTimeWhereRunsWaitForTheirTurn) {
+  for (const double budget : {9.0, 60.0}) {
+    fake_probe device;
+    device.wait = 0.015;
+    expect_truth(device.measured(budget), 0.01);
+    EXPECT_LT(device.clock, 1.3 * budget) << budget;
+    EXPECT_EQ(device.warnings, no_warnings) << budget;
+  }
+}
+
+TEST(Calibrate, TakesTheShippedCurveForFiguresThatItsTimeDoesNotReach) {
+  fake_probe device;
+  device.wait = 0.025;
+  const machine m = device.measured(9);
+  EXPECT_LT(device.clock, 1.3 * 9);
+  ASSERT_FALSE(device.warnings.empty());
+  for (const std::string& warning : device.warnings) {
+    const bool is_late = warning.find("random writes") != warning.npos || warning.find("atomic adds") != warning.npos;
+    EXPECT_TRUE(is_late) << warning;
+  }
+  EXPECT_TRUE(plan::doubtful_figures(m).empty());
+
+  fake_probe stopped;
+  stopped.wait = 0.5;
+  EXPECT_THROW(stopped.measured(9), error);
+  EXPECT_LT(stopped.clock, 1.3 * 9);
+}
+
 TEST(Calibrate, OneRunThatWasTooFastIsNotBelieved) {
   fake_probe device;
   std::uint64_t last = 0;

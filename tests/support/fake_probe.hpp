@@ -65,6 +65,7 @@ class fake_probe final : public plan::microbenchmarks {
   std::uint64_t memory_to_have = ~std::uint64_t{0};
   std::uint64_t reserved = 0;
   double clock = 0;
+  double wait = 0;  ///< seconds that each run waits for its turn, which its own time does not count
   std::uint64_t runs = 0;
   std::map<std::string, int> visits;  ///< how often the device turned to a point and ran it, however many times
   std::vector<std::string> warnings;
@@ -77,6 +78,7 @@ class fake_probe final : public plan::microbenchmarks {
     visited_ = what;
     const double honest = one * static_cast<double>(count);
     const double seconds = disturb ? disturb(what, honest) : honest;
+    clock += wait;
     clock += std::isfinite(seconds) ? std::max(0.0, seconds) : honest;
     return {seconds, count};
   }

@@ -205,6 +205,10 @@ shown_machine measured(const machine_command& command, const context& ctx) {
   const std::vector<jobs::better_shipped> better =
       jobs::measure_corrections(fresh, found.profile, plan::shipped_beside(found.profile),
                                 {.seconds = std::max(0.0, seconds - spent), .progress = progress});
+  if (found.profile.corrections.empty()) {
+    found.notes.emplace_back(
+        "there was no time to run the variants, so predictions are not corrected by their runs; --seconds gives more");
+  }
   for (const jobs::better_shipped& each : better) {
     found.notes.push_back(
         fmt::format("{}: the shipped profile chooses better and is kept for it: its choices took {:.2f} times as long "
