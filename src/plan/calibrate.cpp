@@ -189,9 +189,11 @@ class measurement {
     for (std::size_t i = 0; i < points_.size(); ++i, ++visits_) {
       point& p = points_[i];
       const double now = now_();
-      if (now > last_end || (p.passes > 0 && now > end)) continue;  // one with samples needs no more
+      // The figure that took longest may have waited alone: for a machine that slept, say.
+      if (now - longest_ > last_end || (p.passes > 0 && now > end)) continue;
       if (p.samples.empty() && i > 0 && p.is_of_curve(points_[i - 1])) p.guess = points_[i - 1].seconds();
       measure(p, share_of(end, points_.size() - i));
+      longest_ = std::max(longest_, now_() - now);
     }
   }
 
@@ -387,6 +389,7 @@ class measurement {
   std::vector<std::uint64_t> random_footprints_;
   std::vector<point> points_;  // in the order in which they are measured
   std::size_t visits_ = 0;     // of the passes that visit all
+  double longest_ = 0;         // seconds of a visit
 };
 
 std::string compiler_name() {
