@@ -29,6 +29,7 @@ constexpr double settled_spread = 0.02;
 constexpr double settled_gain = 0.03;  // a pass that lowers a figure by more has shown that the ones before were slowed
 // The time by which the first two passes, which visit all figures, end, as shares of the budget.
 constexpr double ends_of_passes[] = {0.55, 0.85};
+constexpr double budgets_for_all = 3;  // for a run of every figure, where runs wait for their turn
 constexpr int most_pilots = 12;
 constexpr int most_repeats = 3;             // of a figure in doubt
 constexpr int most_more_passes = 8;         // of a figure that has not settled
@@ -57,7 +58,7 @@ struct measuring_plan {
 
 // Runs of 0.1 ms at random in gigabytes, which a busy machine got, were up to 5 times as slow as those of 2 ms: they
 // begin with cold translations of addresses. 2 GiB take 9 s.
-constexpr measuring_plan host_plan{2e-3, 0.5e-3, 32 * KiB, GiB, 2 * GiB, 240e6, 4, cpu_widths};
+constexpr measuring_plan host_plan{2e-3, 0.5e-3, 32 * KiB, GiB, 2 * GiB, 240e6, 10, cpu_widths};
 constexpr measuring_plan gpu_plan{1e-3, 0.05e-3, 64 * KiB, 8 * GiB, 32 * GiB, 2e9, 60, cuda_widths};
 // A pipeline in software draws some million points a second.
 constexpr measuring_plan pipeline_plan{4e-3, 0.2e-3, 64 * KiB, GiB / 4, GiB / 2, 8e6, 60, pipeline_widths};
@@ -183,9 +184,10 @@ class measurement {
   }
 
   // Visits all figures. A load that lasts for some points of a pass is gone when the next pass comes there. Where runs
-  // wait for their turn so long that the time is over, figures have no run, and the shipped profile stands for them.
+  // wait for their turn so long that the time is over three times, figures have no run, and the shipped profile stands
+  // for them.
   void measure_all(double end) {
-    const double last_end = start_ + std::max(options_.seconds, plan_.seconds_for_all);
+    const double last_end = start_ + std::max(budgets_for_all * options_.seconds, plan_.seconds_for_all);
     for (std::size_t i = 0; i < points_.size(); ++i, ++visits_) {
       point& p = points_[i];
       const double now = now_();

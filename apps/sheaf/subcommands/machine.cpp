@@ -184,6 +184,8 @@ double seconds_for(const machine_command& command, const context& ctx) {
 shown_machine measured(const machine_command& command, const context& ctx) {
   // Rates take what they need, at most this share of the time; runs of variants have what is left.
   constexpr double share_of_rates = 0.45;
+  // On a machine of which other programs have most, rates take longer, and runs at least this share.
+  constexpr double least_share_of_runs = 0.25;
   const auto begin = std::chrono::steady_clock::now();
   const double seconds = seconds_for(command, ctx);
   std::optional<io::progress_step> step(std::in_place, fmt::format("{}: measuring", name(ctx.backend())));
@@ -202,9 +204,9 @@ shown_machine measured(const machine_command& command, const context& ctx) {
   step.emplace(fmt::format("{}: measuring variants", name(ctx.backend())));
   const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   context fresh = context::on(ctx.backend(), ctx.threads());
-  const std::vector<jobs::better_shipped> better =
-      jobs::measure_corrections(fresh, found.profile, plan::shipped_beside(found.profile),
-                                {.seconds = std::max(0.0, seconds - spent), .progress = progress});
+  const std::vector<jobs::better_shipped> better = jobs::measure_corrections(
+      fresh, found.profile, plan::shipped_beside(found.profile),
+      {.seconds = std::max(least_share_of_runs * seconds, seconds - spent), .progress = progress});
   if (found.profile.corrections.empty()) {
     found.notes.emplace_back(
         "there was no time to run the variants, so predictions are not corrected by their runs; --seconds gives more");
