@@ -264,7 +264,7 @@ struct variant_run {
   std::string variant;
   double seconds = 0;
   double predicted = 0;
-  double shipped = 0;
+  double shipped = 0;  ///< infinite where it would not run the variant
 };
 
 struct problem_run {
@@ -304,9 +304,9 @@ class correction_run {
         shipped_(shipped),
         settings_(settings),
         most_bytes_(most_bytes_of(ctx, m, settings)),
+        begin_(now()),
         arrays_(ctx),
-        eviction_(ctx, m),
-        begin_(now()) {
+        eviction_(ctx, m) {
     machine_.corrections.clear();
   }
 
@@ -323,6 +323,7 @@ class correction_run {
       begun += weight;
       deadline_ = begin_ + settings_.seconds * std::min(1.0, begun / all_weights);
       const std::vector<problem_run> runs = measure(*entry);
+      if (runs.empty() && settings_.without_runs) settings_.without_runs(entry->name);
       if (runs.empty()) continue;
       const std::string primitive(runs.front().place.primitive);
       std::vector<problem_run>& all = runs_[primitive];  // of other entries, too: keys are sorted as records
@@ -447,7 +448,10 @@ class correction_run {
       const auto taken = seconds_of.find(v.variant);
       if (taken == seconds_of.end()) continue;
       const auto by_shipped = std::ranges::find(shipped, v.variant, &variant_estimate::variant);
-      run.variants.push_back({v.variant, taken->second, v.seconds, by_shipped->seconds});
+      // What the shipped profile would not run it would not choose.
+      const bool runs_shipped = by_shipped != shipped.end() && by_shipped->applicable;
+      run.variants.push_back({v.variant, taken->second, v.seconds,
+                              runs_shipped ? by_shipped->seconds : std::numeric_limits<double>::infinity()});
     }
     if (!run.variants.empty()) found.push_back(std::move(run));
   }
@@ -507,10 +511,13 @@ class correction_run {
     double log_sum = 0;
     double count = 0;
     for (const problem_run& p : runs) {
-      for (const variant_run& v : p.variants) log_sum += std::log(v.seconds / v.shipped);
-      count += static_cast<double>(p.variants.size());
+      for (const variant_run& v : p.variants) {
+        if (!std::isfinite(v.shipped)) continue;
+        log_sum += std::log(v.seconds / v.shipped);
+        ++count;
+      }
     }
-    return std::exp(log_sum / count);
+    return count > 0 ? std::exp(log_sum / count) : 1;
   }
 
   context& ctx_;
@@ -518,11 +525,11 @@ class correction_run {
   const machine shipped_;
   const correction_settings& settings_;
   std::uint64_t most_bytes_;
+  double begin_;  // before memory is taken, which takes time, too
   problem_arrays arrays_;
   cache_eviction eviction_;
   std::map<std::string, std::vector<problem_run>> runs_;  // by primitive
   std::map<std::string, better_shipped> better_;          // by primitive
-  double begin_;
   double deadline_ = 0;
 };
 

@@ -12,6 +12,8 @@ struct correction_settings {
   double seconds = 60;           ///< time that all runs may take; problems that come later are left out
   std::uint64_t most_bytes = 0;  ///< of the largest array of a problem; 0: what suits the backend
   std::function<void(std::string_view what, double done_share)> progress = {};
+  /// Called with each primitive of which no variant could be run in time: its predictions have no corrections.
+  std::function<void(std::string_view primitive)> without_runs = {};
   /// In place of the clock and of a run, for tests: seconds since some time, and what a variant takes.
   std::function<double()> now = {};
   std::function<double(const primitives::problem_spec& problem, std::string_view variant)> seconds_of = {};

@@ -314,7 +314,7 @@ constexpr const char* footer =
     "  5  out of memory or disk\n"
     "  6  backend or threads not available here\n"
     "  7  not converged: what was found is written\n"
-    "  8  the machine is too busy to be measured\n\n"
+    "  8  the machine is too busy to be measured, or was in part\n\n"
     "Environment:\n"
     "  SHEAF_THREADS   threads of the CPU, where --threads is not given\n"
     "  SHEAF_PROFILE   a machine profile to predict from\n"

@@ -27,7 +27,8 @@ SHEAF_API machine parse_machine(const std::string& json, const std::string& orig
 SHEAF_API std::string format_machine(const machine& profile);
 
 struct calibrate_options {
-  /// Time that the measurement may take, above 0. A CPU of which nothing else takes time needs some 6 s. With less time
+  /// Time that the measurement should take, above 0. A CPU of which nothing else takes time needs some 6 s. Where other
+  /// programs keep all processors, it may take three times as long, and in any case 10 s, 60 s on a GPU. With less time
   /// a point is repeated less often, and below 9 s on a CPU, 20 s on CUDA and 70 s on OpenGL only smaller footprints
   /// are measured.
   double seconds = 60;
@@ -42,13 +43,14 @@ struct calibrate_options {
 /// memory, at most 2 GiB on the CPU, 32 GiB on CUDA and 512 MiB on OpenGL. The profile is neither used nor stored;
 /// context::use and store_machine do that.
 ///
-/// What else runs on the device makes the call take longer, up to options.seconds, and changes the figures little: a
-/// figure is the least time that two of several runs reached, in two passes over all figures or more, and on the CPU
-/// processor time. What another program takes all the time, such as half of the memory's bandwidth, the figures lack. A
-/// figure that is implausible beside its neighbours is measured again, for up to a quarter of the time more. A point of
-/// a curve that remains implausible is left out, and predictions take its neighbours. If these are more than half of a
-/// curve, the curve of the shipped profile stands for it, scaled to the other points; for a figure outside of the
-/// curves, that of the shipped profile.
+/// What else runs on the device makes the call take longer and changes the figures little: a figure is the least time
+/// that two of several runs reached, in two passes over all figures or more, and for accesses and copies of the CPU
+/// processor time. So threads that a quota lets run in turn seem faster together than they are. What another program
+/// takes all the time, such as half of the memory's bandwidth, the figures lack. A figure that is implausible beside
+/// its neighbours is measured again, for up to a quarter of the time more. A point of a curve that remains implausible
+/// is left out, and predictions take its neighbours. If these are more than half of a curve, the curve of the shipped
+/// profile stands for it, scaled to the other points; for a figure outside of the curves, that of the shipped profile.
+/// So it is with figures that the time does not reach.
 /// @throws error(measurement_failed), naming the first figure, its value and what may help, if more than half of all
 /// figures are implausible; error(bad_argument) if options.seconds is not above 0; error(out_of_memory)
 SHEAF_API machine calibrate(const context& ctx, const calibrate_options& options = {});

@@ -68,7 +68,8 @@ std::uint64_t count_low_distinct(std::span<const std::uint64_t> entries, std::ui
   std::uint64_t distinct = 0;
   for (const std::uint64_t entry : entries) {
     if (entry >= records) continue;
-    const auto value = static_cast<std::uint32_t>(entry >> shift) + 1;  // one of 2^32 is never counted
+    const auto value = static_cast<std::uint32_t>(entry >> shift) + 1;
+    if (value == 0) continue;  // one of 2^32 stands for an empty slot
     std::size_t slot = std::uint64_t{value} * 0x9e3779b97f4a7c15U >> (64 - table_bits);
     while (table[slot] != 0 && table[slot] != value) slot = (slot + 1) & (slots - 1);
     distinct += table[slot] == 0 ? 1 : 0;
@@ -91,7 +92,7 @@ std::uint64_t streams_of(std::uint64_t groups, std::uint64_t drawn, std::uint64_
   return std::max<std::uint64_t>(2, groups - std::min(groups, drawn / records_of_group));
 }
 
-// Some of the entries of all runs: enough to see that few records come often.
+// Some of the entries of all runs, at even and odd places of each: enough to see that few records come often.
 struct some_entries {
   std::array<std::uint64_t, 4 * glance_entries> entries;
   std::size_t count = 0;
@@ -100,8 +101,9 @@ struct some_entries {
 some_entries some_of(std::span<const std::uint64_t> entries, std::uint64_t records) {
   some_entries some;
   const std::size_t step = std::max<std::size_t>(1, entries.size() / some.entries.size());
-  for (std::size_t i = 0; i < entries.size() && some.count < some.entries.size(); i += step) {
-    if (entries[i] < records) some.entries[some.count++] = entries[i];
+  for (std::size_t i = 0; i + step <= entries.size() && some.count < some.entries.size(); i += step) {
+    const std::uint64_t entry = entries[i + i / step % step];
+    if (entry < records) some.entries[some.count++] = entry;
   }
   return some;
 }
@@ -130,8 +132,10 @@ access_pattern order_of_glance(std::span<const std::uint64_t> entries, std::uint
   }
   if (in_order < runs && strided == runs) return access_pattern::strided(stride);
   const some_entries few = some_of(entries, records);
+  if (few.count < glance_entries) return access_pattern::unknown();
   const std::uint64_t distinct = count_low_distinct({few.entries.data(), few.count}, records, 0);
-  if (distinct <= few.count / 16 && distinct <= records / 2) return access_pattern::repeated(distinct);
+  if (distinct <= few.count / 16 && distinct <= records / 2)
+    return access_pattern::repeated(nearest_power_of_two(distinct));
   if (in_order == runs) return access_pattern::sequential();
   if (strided > 0) return access_pattern::unknown();
   if (in_order + local == runs) return access_pattern::clustered(nearest_power_of_two(window));

@@ -25,10 +25,11 @@ constexpr std::uint64_t most_glance_runs = 16;
 constexpr std::uint64_t glance_runs(std::uint64_t list_entries) {
   return list_entries < std::uint64_t{1} << 19 ? 4 : most_glance_runs;
 }
-/// Where a run of a part begins that has so many entries: at another place of each, or lists that come again and again
-/// would show the same records in every run.
+/// Where a run of a part begins that has so many entries: at another place of each, even and odd ones, or lists that
+/// come again and again would show the same records in every run. Of bits in the middle: the low ones of multiples of
+/// an odd number alternate.
 constexpr std::uint64_t place_of_run(std::uint64_t run, std::uint64_t part_entries) {
-  return (run + 1) * 0x9e3779b97f4a7c15U % (part_entries - glance_entries + 1);
+  return ((run + 1) * 0x9e3779b97f4a7c15U >> 20) % (part_entries - glance_entries + 1);
 }
 /// Neighbours among which streams are counted.
 constexpr std::uint64_t followed_entries(std::uint64_t list_entries) {

@@ -74,5 +74,22 @@ TEST(ListGlance, SaysNothingOfShortMixedAndBadLists) {
   EXPECT_EQ(plan::order_at_a_glance(100000, table, negative), access_pattern::unknown());
 }
 
+// Half of the entries, every other one, are of one kind: no part of a glance sees these alone, whatever the length.
+TEST(ListGlance, SeesEvenAndOddPlaces) {
+  for (std::uint64_t entries = 524288; entries < 524288 + 64; entries += 16) {
+    for (const std::uint64_t odd : {0, 1}) {
+      SCOPED_TRACE(entries + odd);
+      const auto every_other = [&](std::uint64_t other) {
+        return [other, odd](std::uint64_t first, std::uint64_t count, std::uint64_t* to) {
+          for (std::uint64_t i = 0; i < count; ++i)
+            to[i] = (first + i) % 2 == odd ? other : (first + i) * 0x9e3779b97f4a7c15U % table;
+        };
+      };
+      EXPECT_EQ(plan::order_at_a_glance(entries, table, every_other(0)), access_pattern::skewed());
+      EXPECT_NE(plan::order_at_a_glance(entries, table, every_other(~std::uint64_t{0})).shape, kind::repeated);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::tests::plan_list_glance_test

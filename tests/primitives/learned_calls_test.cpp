@@ -179,6 +179,30 @@ TEST_P(LearnedCalls, SortTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(WhicheverIsFaster, LearnedCalls, testing::Bool(),
                          [](const auto& tested) { return tested.param ? "TheRival" : "TheCheapest"; });
 
+// Explanations see no list, and say what calls that found its order have taught.
+TEST(LearnedOrder, IsNotNeededToExplainWhatLongListsTaught) {
+  constexpr std::uint64_t entries = 100'000;
+  std::vector<std::uint32_t> index(entries);
+  std::mt19937 random(7);
+  for (std::uint32_t& slot : index) slot = random() % entries;
+  std::vector<double> in(entries, 1.0);
+  std::vector<double> sums(entries);
+  const const_values values_in(in.data(), entries, value_type::f64);
+  const values out(sums.data(), entries, value_type::f64);
+  const index_span list{index.data(), entries, index_type::u32};
+  context ctx = context::cpu(2);
+  machine m = ctx.profile();
+  m.corrections.clear();
+  ctx.use(m);
+  const scatter_reduce_options told{.pattern = access_pattern::random()};
+  ctx.use(with_close_plans(m, explain_scatter_reduce(ctx, values_in, list, out, reduction::add, told),
+                           access_pattern::kind::random));
+  ctx.learn(true);
+  for (int calls = 0; calls < 12; ++calls) scatter_reduce(ctx, values_in, list, out, reduction::add);
+  const std::string learned = explain_scatter_reduce(ctx, values_in, list, out, reduction::add).learned;
+  EXPECT_TRUE(learned.starts_with("chosen by 4 timed calls: ")) << learned;
+}
+
 TEST(LearnedOrder, IsThatOfASampleWhereNobodyTellsIt) {
   const context ctx = context::cpu(1);
   std::vector<std::uint32_t> in_order(1 << 16);

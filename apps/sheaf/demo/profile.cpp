@@ -112,7 +112,7 @@ std::string keep(const machine& m, const std::string& path) {
 // Several measurements of a machine that was never idle.
 struct measurements {
   std::optional<machine> best;
-  std::vector<std::string> left_out;  ///< by the first one
+  std::vector<std::string> left_out;  ///< of the best; none where one measurement had all figures
   std::vector<std::string> doubts;    ///< of each
 };
 
@@ -121,8 +121,14 @@ bool measure_once(const context& ctx, const demo_calibration& calibration, measu
   try {
     std::vector<std::string> left_out;
     const machine measured = calibration.measure(ctx, [&](std::string_view words) { left_out.emplace_back(words); });
-    if (!all.best) all.left_out = left_out;
-    all.best = all.best ? best_of(*all.best, measured) : measured;
+    // What stands for figures that were left out is no measurement, which could be the best.
+    const bool has_all = left_out.empty();
+    if (!all.best || (has_all && !all.left_out.empty())) {
+      all.best = measured;
+      all.left_out = std::move(left_out);
+    } else if (has_all) {
+      all.best = best_of(*all.best, measured);
+    }
     const std::string doubt = doubt_of(ctx, calibration, *all.best);
     if (doubt.empty()) return true;
     all.doubts.push_back(doubt);
@@ -161,10 +167,7 @@ rates_in_use measured_rates(context& ctx, const demo_calibration& calibration, c
                     "these measurements, and predictions may be off. The next run measures again.",
                     times, all.doubts.back()));
   }
-  // What one measurement leaves out, another one has.
-  if (times == 1) {
-    for (const std::string& words : all.left_out) rates.doubts.push_back(fmt::format("Left out: {}.", words));
-  }
+  for (const std::string& words : all.left_out) rates.doubts.push_back(fmt::format("Left out: {}.", words));
   return rates;
 }
 

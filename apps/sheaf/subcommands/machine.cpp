@@ -204,12 +204,19 @@ shown_machine measured(const machine_command& command, const context& ctx) {
   step.emplace(fmt::format("{}: measuring variants", name(ctx.backend())));
   const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   context fresh = context::on(ctx.backend(), ctx.threads());
-  const std::vector<jobs::better_shipped> better = jobs::measure_corrections(
-      fresh, found.profile, plan::shipped_beside(found.profile),
-      {.seconds = std::max(least_share_of_runs * seconds, seconds - spent), .progress = progress});
-  if (found.profile.corrections.empty()) {
-    found.notes.emplace_back(
-        "there was no time to run the variants, so predictions are not corrected by their runs; --seconds gives more");
+  std::string without_runs;
+  const auto note_without_runs = [&](std::string_view primitive) {
+    without_runs += fmt::format("{}{}", without_runs.empty() ? "" : ", ", primitive);
+  };
+  const std::vector<jobs::better_shipped> better =
+      jobs::measure_corrections(fresh, found.profile, plan::shipped_beside(found.profile),
+                                {.seconds = std::max(least_share_of_runs * seconds, seconds - spent),
+                                 .progress = progress,
+                                 .without_runs = note_without_runs});
+  if (!without_runs.empty()) {
+    found.notes.push_back(fmt::format(
+        "there was no time to run variants of {}, whose predictions are not corrected; --seconds gives more",
+        without_runs));
   }
   for (const jobs::better_shipped& each : better) {
     found.notes.push_back(
@@ -271,13 +278,10 @@ void print_warnings(const machine_command& o, const shown_machine& m) {
 
 // What is stored or saved lacks these figures, which the exit code says, too.
 void require_all_measured(const std::vector<shown_machine>& found, nlohmann::json report) {
-  std::size_t left_out = 0;
-  for (const shown_machine& m : found) left_out += m.left_out.size();
-  if (left_out == 0) return;
+  if (std::ranges::all_of(found, [](const shown_machine& m) { return m.left_out.empty(); })) return;
   throw measured_in_part(
-      fmt::format("measured in part: {} made no sense and {} left out; the others are kept. Close other programs and "
-                  "repeat, with more seconds (--seconds) or fewer threads (--threads)",
-                  left_out == 1 ? "a figure" : fmt::format("{} figures", left_out), left_out == 1 ? "was" : "were"),
+      "measured in part: figures that made no sense were left out, which the warnings name; the others are kept. Close "
+      "other programs and repeat, with more seconds (--seconds) or fewer threads (--threads)",
       std::move(report));
 }
 

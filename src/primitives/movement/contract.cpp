@@ -68,7 +68,7 @@ movement describe_movement(const context& ctx, const_records sequential, index_s
 }
 
 access_pattern::kind sampled_order(const context& ctx, const movement& p, index_span index) {
-  if (p.pattern != access_pattern::unknown()) return access_pattern::kind::unknown;
+  if (p.pattern != access_pattern::unknown()) return p.pattern.shape;
   return order_of_list(ctx, index, p.indexed_count, plan::list_sample::quick).shape;
 }
 

@@ -37,14 +37,15 @@ inline plan::measured_place place_of_movement(std::string_view primitive, const 
   return {primitive, p.pattern.shape, p.record_bytes, p.count, p.indexed_count};
 }
 
-/// The movement that stands for all of its shape, of which a context learns (plan/learning.hpp).
+/// The movement that stands for all of its shape, of which a context learns (plan/learning.hpp). Its order is told
+/// apart beside it, by sampled_order(): explanations, which see no list, look for the shape alone.
 inline movement shape_of_movement(movement p) noexcept {
   p.count = std::bit_floor(p.count);
   p.indexed_count = std::bit_floor(p.indexed_count);
-  p.pattern.parameter = std::bit_floor(p.pattern.parameter);
+  p.pattern = access_pattern::unknown();
   return p;
 }
-/// The order that a quick sample of the list finds; unknown where the caller has told it.
+/// The kind of order that the movement has, as told or found, else the one that a quick sample of the list finds.
 access_pattern::kind sampled_order(const context& ctx, const movement& p, index_span index);
 
 /// Throws bad_argument, naming the call, unless the three views fit together, do not overlap and ctx can reach them.
