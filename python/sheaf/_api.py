@@ -66,8 +66,8 @@ def calibrate(seconds=60.0, *, ctx=None, progress=None, store=False):
     Parameters
     ----------
     seconds : float
-        Time that the measurement may take; a CPU needs some 6 s if nothing else runs. Below 9 s only smaller
-        footprints are measured.
+        Time that the measurement should take; a CPU needs some 6 s if nothing else runs. Below 9 s only smaller
+        footprints are measured. Where other programs keep all processors it may take three times as long.
     ctx : context, optional
     progress : function, optional
         Called with the name of each step and the share that is done.
@@ -78,6 +78,11 @@ def calibrate(seconds=60.0, *, ctx=None, progress=None, store=False):
     -------
     dict
         The profile.
+
+    Warns
+    -----
+    RuntimeWarning
+        For each figure that made no sense and was left out, and for what stands for it.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 
 #include <string>
+#include <vector>
 
 #include <sheaf/machine.hpp>
 #include <sheaf/plan.hpp>
@@ -147,12 +148,22 @@ std::string measured_text(nb::handle ctx, double seconds, nb::handle progress, b
       progress(std::string(what), done_share);
     };
   }
-  const session_lock lock(s);
-  const nb::gil_scoped_release unlocked;
-  machine measured = calibrate(s.ctx, options);
-  if (store) store_machine(measured);
-  s.ctx.use(measured);
-  return format_machine(measured);
+  std::vector<std::string> left_out;
+  options.warn = [&](std::string_view words) { left_out.emplace_back(words); };
+  std::string text;
+  {
+    const session_lock lock(s);
+    const nb::gil_scoped_release unlocked;
+    machine measured = calibrate(s.ctx, options);
+    if (store) store_machine(measured);
+    s.ctx.use(measured);
+    text = format_machine(measured);
+  }
+  for (const std::string& words : left_out) {
+    const std::string warning = "calibrate: left out of the profile: " + words;
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, warning.c_str(), 2) != 0) throw nb::python_error();
+  }
+  return text;
 }
 
 }  // namespace
