@@ -85,7 +85,7 @@ def body_of(text, module, name, known, level):
         out.append(f"{'#' * level} {title}")
         if title == "Examples":
             out.append("```{.py}\n" + content.strip("\n") + "\n```")
-        elif title in ("Parameters", "Returns", "Raises"):
+        elif title in ("Parameters", "Returns", "Raises", "Warns"):
             out.append(items(content, module, name, known))
         else:
             out.append(paragraphs(content, module, name, known))
