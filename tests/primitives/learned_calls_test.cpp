@@ -217,7 +217,8 @@ TEST(LearnedOrder, IsThatOfASampleWhereNobodyTellsIt) {
   };
   EXPECT_EQ(order_of(in_order, access_pattern::unknown()), access_pattern::kind::sequential);
   EXPECT_EQ(order_of(shuffled, access_pattern::unknown()), access_pattern::kind::random);
-  EXPECT_EQ(order_of(shuffled, access_pattern::clustered(64)), access_pattern::kind::clustered) << "what the caller says";
+  EXPECT_EQ(order_of(shuffled, access_pattern::clustered(64)), access_pattern::kind::clustered)
+      << "what the caller says";
 }
 
 // The bits of sums depend on the variant on other backends, where the caller wants them to be the same in every run.
