@@ -45,7 +45,7 @@ inline movement shape_of_movement(movement p) noexcept {
   p.pattern = access_pattern::unknown();
   return p;
 }
-/// The kind of order that the movement has, as told or found, else the one that a quick sample of the list finds.
+/// The kind of order that the movement has, as given or found, else the one that a quick sample of the list finds.
 access_pattern::kind sampled_order(const context& ctx, const movement& p, index_span index);
 
 /// Throws bad_argument, naming the call, unless the three views fit together, do not overlap and ctx can reach them.

@@ -79,6 +79,7 @@ class CliSignals : public cli_test {
   pid_t start(std::vector<std::string> words) const {
     words.insert(words.begin(), sheaf_program());
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     const pid_t child = fork();
