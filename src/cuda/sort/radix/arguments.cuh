@@ -217,7 +217,8 @@ struct key_sample {
   std::uint32_t differing[4];      ///< bits in which keys of samples differ, by limb
   unsigned long long least[2];     ///< the least of the numbers as they are, and of the folded ones
   unsigned long long greatest[2];  ///< the greatest, likewise
-  std::uint32_t sums[scales];
+  static constexpr std::uint32_t most_sums = 5;
+  std::uint32_t sums[most_sums];
 };
 
 /// Dynamic shared memory: block_shared, codes_of_piece of the map, then one area that is used in turn for the sample of

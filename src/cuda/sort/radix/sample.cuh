@@ -17,6 +17,7 @@ __device__ __forceinline__ std::uint32_t sampled_index(std::uint32_t sample, std
 /// Replaces the threads' terms by their sums over the block. All threads call it.
 template <int Sums>
 __device__ void add_over_block(key_sample& sample, std::uint32_t (&terms)[Sums]) {
+  static_assert(Sums <= key_sample::most_sums);
   __syncthreads();
   if (threadIdx.x < Sums) sample.sums[threadIdx.x] = 0;
   __syncthreads();
@@ -84,7 +85,7 @@ __device__ code_counts count_codes(const Block& block, key_sample& sample, CodeO
   // A quarter more, or three standard deviations more, because a sample errs.
   const auto most_of_heavy = static_cast<std::uint32_t>(of_group * 1.25F) + 1;
   const auto most_of_mixed = static_cast<std::uint32_t>(of_group + 3 * sqrtf(of_group)) + 2;
-  std::uint32_t mixed_heavy_alone_pairs[4] = {};
+  std::uint32_t mixed_heavy_alone_pairs[5] = {};  // and codes of one key that three or more samples have
   for (std::uint32_t i = threadIdx.x; i < key_sample::looked_up; i += Block::threads) {
     const std::uint32_t held = sample.with_code[i] & ~differs;
     const bool is_mixed = sample.with_code[i] >= differs;
@@ -92,6 +93,7 @@ __device__ code_counts count_codes(const Block& block, key_sample& sample, CodeO
     if (is_mixed && held <= most_of_mixed) mixed_heavy_alone_pairs[3] += held * (held - 1);
     if (!is_mixed && held > most_of_heavy) mixed_heavy_alone_pairs[1] += held;
     if (held == 1) ++mixed_heavy_alone_pairs[2];
+    if (!is_mixed && held >= 3) ++mixed_heavy_alone_pairs[4];
   }
   add_over_block(sample, mixed_heavy_alone_pairs);
   // Long lists have less than a sample in a group, so that few codes show whether they are crowded. How many samples
@@ -101,8 +103,13 @@ __device__ code_counts count_codes(const Block& block, key_sample& sample, CodeO
   const float groups_of_code =
       static_cast<float>(mixed_heavy_alone_pairs[3]) / (of_group * static_cast<float>(rest + 1));
   const float share = __saturatef(0.85F * groups_of_code - 0.38F);
+  // Nor do samples that are alone show whether their key is heavy. Where frequencies fall by a power law, half as many
+  // keys have three samples and more as there are in each e-fold of frequencies, and e-folds lie between one sample and
+  // those of a group.
+  const float e_folds = __logf(fmaxf(1, 0.56F / of_group));
+  const auto unseen = static_cast<std::uint32_t>(2 * static_cast<float>(mixed_heavy_alone_pairs[4]) * e_folds);
   return {mixed_heavy_alone_pairs[0] + static_cast<std::uint32_t>(share * static_cast<float>(rest)),
-          mixed_heavy_alone_pairs[1], mixed_heavy_alone_pairs[2]};
+          mixed_heavy_alone_pairs[1] + min(unseen, mixed_heavy_alone_pairs[2]), mixed_heavy_alone_pairs[2]};
 }
 
 // What sorts take, in halves of a read of all words: fitted to 4 * 10^7 keys of 8 bytes on an H200, where a half is 69
