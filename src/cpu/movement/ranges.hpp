@@ -59,8 +59,8 @@ template <std::uint64_t Unrolled, class Layout, class Index, class Move>
 #pragma GCC unroll 8
     for (std::uint64_t k = 0; k < Unrolled; k += 2) {
       const entry_pair ahead = pair_at(index + i + distance + k);
-      prefetch_all(base, layout.indexed_offset(ahead.first), layout.record_bytes);
-      prefetch_all(base, layout.indexed_offset(ahead.second), layout.record_bytes);
+      prefetch_lines(base, layout.indexed_offset(ahead.first), layout.record_bytes, most_prefetched_bytes);
+      prefetch_lines(base, layout.indexed_offset(ahead.second), layout.record_bytes, most_prefetched_bytes);
       const entry_pair here = pair_at(index + i + k);
       move(i, k, here.first);
       move(i, k + 1, here.second);
@@ -198,16 +198,26 @@ class gather_range {
     }
   }
 
-  // Streams records that are whole lines straight from the table.
+  // Streams records that are whole lines straight from the table. Blocks that are scattered have all lines of a record
+  // prefetched; with others the hardware follows.
   void stream_records(std::uint64_t count) {
     const std::uint64_t distance = prefetch_distance_of(layout_.record_bytes);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      if (i + distance < count) prefetch(table_, layout_.indexed_offset(index_[i + distance]), layout_.record_bytes);
-      if (index_[i] < limit_) {
-        stream_lines(out_ + layout_.sequential_offset(i), table_ + layout_.indexed_offset(index_[i]),
-                     layout_.record_bytes);
-      } else {
-        move(i, i + 1, 0, out_ + layout_.sequential_offset(i));
+    const std::uint64_t block = block_entries_of(layout_.record_bytes);
+    for (std::uint64_t begin = 0; begin < count; begin += block) {
+      const std::uint64_t end = std::min(count, begin + block);
+      const std::uint64_t ahead_bytes =
+          is_close(layout_, index_ + begin, end - begin) ? 2 * line_bytes : most_streamed_ahead;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        if (i + distance < count) {
+          const std::uint64_t ahead = layout_.indexed_offset(index_[i + distance]);
+          prefetch_lines(table_, ahead, layout_.record_bytes, ahead_bytes);
+        }
+        std::byte* const to = out_ + layout_.sequential_offset(i);
+        if (index_[i] < limit_) {
+          layout_.stream(to, table_ + layout_.indexed_offset(index_[i]));
+        } else {
+          move(i, i + 1, 0, to);
+        }
       }
     }
     finish_streaming();
@@ -237,7 +247,7 @@ first_bad scatter_range(Layout layout, const Index* index, const std::byte* in, 
     }
   };
   if (streams && are_whole_lines(out, layout.record_bytes, layout.indexed_offset(1))) {
-    move_each(0, count, [&](std::byte* to, const std::byte* from) { stream_lines(to, from, layout.record_bytes); });
+    move_each(0, count, [&](std::byte* to, const std::byte* from) { layout.stream(to, from); });
     finish_streaming();
     return bad;
   }
