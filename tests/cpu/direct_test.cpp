@@ -22,7 +22,7 @@ namespace sheaf::tests::cpu_direct_test {
 namespace {
 
 // Records that are parts of a line, whole lines, and neither.
-constexpr std::uint64_t widths[] = {1, 2, 4, 8, 16, 32, 64, 128, 192, 24, 7};
+constexpr std::uint64_t widths[] = {1, 2, 4, 8, 16, 32, 64, 128, 192, 24, 7, 512, 600, 1088};
 constexpr std::uint64_t counts[] = {1, 63, 64, 65, 1000, 30001};
 
 std::uint64_t entry(const image& index, std::uint64_t i) {
