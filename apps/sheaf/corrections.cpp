@@ -45,9 +45,8 @@ std::uint64_t most_bytes_of(const context& ctx, const machine& m, const correcti
 
 std::vector<std::string_view> calibrated_names(const entry& e, backend_kind backend) {
   std::vector<std::string_view> names(e.job->calibrated.begin(), e.job->calibrated.end());
-  if (is_on_host(backend)) {
-    names.insert(names.end(), e.job->calibrated_on_host.begin(), e.job->calibrated_on_host.end());
-  }
+  const auto further = is_on_host(backend) ? e.job->calibrated_on_host : e.job->calibrated_on_devices;
+  names.insert(names.end(), further.begin(), further.end());
   return names;
 }
 
@@ -71,10 +70,13 @@ std::vector<problem_spec> problems_of(std::string_view name, std::uint64_t bytes
   return problems;
 }
 
-/// The variants that may be chosen. Where there is but one, its correction says how long a call takes.
+/// The variants that may be chosen. Where there is but one, its correction says how long a call takes. References run
+/// by name only, though a search that has no index yet may be theirs.
 std::vector<variant_estimate> competing(const problem_spec& p, const context& ctx, const machine& m) {
   std::vector<variant_estimate> variants = entry_of(p).estimates(p, ctx.backend(), m);
-  std::erase_if(variants, [](const variant_estimate& v) { return !v.applicable || !v.reason.empty(); });
+  std::erase_if(variants, [](const variant_estimate& v) {
+    return !v.applicable || !v.reason.empty() || std::string_view(v.variant).starts_with("reference.");
+  });
   return variants;
 }
 

@@ -40,7 +40,7 @@ struct variant_correction {
   access_pattern::kind order = access_pattern::kind::unknown;  ///< the pattern of the index list that the plan had
   std::uint64_t record_bytes = 0;
   std::uint64_t count = 0;  ///< records, values or index entries
-  std::uint64_t range = 0;  ///< records that the list names, categories of a split, or bits of a sort's key
+  std::uint64_t range = 0;  ///< records that the list names or an index has, categories, or bits of a sort's key
   double factor = 1;        ///< measured time over predicted time
 };
 

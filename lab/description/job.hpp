@@ -86,6 +86,8 @@ struct job {
   std::span<const std::string_view> calibrated = {};
   /// Further names, which calibration runs on the host's threads alone.
   std::span<const std::string_view> calibrated_on_host = {};
+  /// Further names, which it runs on devices alone.
+  std::span<const std::string_view> calibrated_on_devices = {};
 
   array_shapes (*shapes)(const problem_spec& problem);
   /// Bytes that bandwidth counts: records, values and keys read plus written. Index lists do not count, but

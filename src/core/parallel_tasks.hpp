@@ -32,15 +32,17 @@ class kept_exception {
 
 /// Calls work(task) for every task in [0, tasks), dynamically scheduled over at most `threads` threads: for tasks of
 /// unequal size that may run in any order. Throws what a task throws, after all ran; one thread stops at once.
+///
+/// The team has all threads, however few the tasks: GCC's OpenMP ends the threads that a smaller team leaves over and
+/// starts them again for the next larger one, some 100 us each, so the loops of one call have teams of one size.
 template <class Work>
 void for_each_task(std::uint64_t tasks, std::uint64_t threads, Work work) {
-  if (threads <= 1) {
+  if (threads <= 1 || tasks <= 1) {
     for (std::uint64_t task = 0; task < tasks; ++task) work(task);
     return;
   }
-  const auto most_threads = static_cast<int>(std::clamp<std::uint64_t>(tasks, 1, threads));
   kept_exception exception;
-#pragma omp parallel for num_threads(core::startable(most_threads)) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(core::startable(static_cast <int>(threads))) schedule(dynamic, 1)
   for (std::uint64_t task = 0; task < tasks; ++task) exception.run(work, task);
   exception.rethrow();
 }

@@ -25,10 +25,18 @@ TEST(ParallelTasks, EachRunsOnceOnNoMoreThreadsThanAsked) {
         for (int seen = last_thread; seen < thread && !last_thread.compare_exchange_weak(seen, thread);) continue;
       });
       for (const std::atomic<int>& count : runs) ASSERT_EQ(count, 1) << threads << " threads, " << tasks << " tasks";
-      EXPECT_LT(static_cast<std::uint64_t>(last_thread),
-                std::clamp<std::uint64_t>(threads, 1, std::max<std::uint64_t>(1, tasks)));
+      EXPECT_LT(static_cast<std::uint64_t>(last_thread), std::max<std::uint64_t>(1, threads));
     }
   }
+}
+
+// A smaller team would have its other threads ended, and started again for the next larger one.
+TEST(ParallelTasks, FewTasksHaveATeamOfAllThreads) {
+  std::atomic<int> team = 0;
+  core::for_each_task(2, 3, [&](std::uint64_t) { team = omp_get_num_threads(); });
+  EXPECT_EQ(team, 3);
+  core::for_each_task(1, 3, [&](std::uint64_t) { team = omp_get_num_threads(); });
+  EXPECT_EQ(team, 1);
 }
 
 TEST(ParallelTasks, OneExceptionReachesTheCallerAfterAllTasks) {

@@ -6,7 +6,10 @@
 #include <sheaf/gather.hpp>
 #include <sheaf/machine.hpp>
 
+#include "primitives/hash/search.hpp"
+#include "primitives/linked_list/contract.hpp"
 #include "primitives/movement/gather.hpp"
+#include "primitives/split/contract.hpp"
 
 namespace sheaf::tests::plan_correction_test {
 namespace {
@@ -92,6 +95,54 @@ TEST(Correction, MultipliesAPlanAndAllOfItsTerms) {
     }
   }
   EXPECT_EQ(corrected, 1U);
+}
+
+// The factor by which the plan of the CPU's variant for a problem is corrected.
+template <class Variants, class Problem>
+double factor_of(const Variants& variants, std::string_view name, const Problem& p, const machine& m) {
+  machine plain = m;
+  plain.corrections.clear();
+  for (const auto& v : variants) {
+    if (v.name != name || !v.works_on(backend_kind::cpu)) continue;
+    return plan::corrected_plan(v, p, plan::scope(m)).seconds / plan::corrected_plan(v, p, plan::scope(plain)).seconds;
+  }
+  return 0;
+}
+
+TEST(Correction, OfListsIsByWhatIsAskedAndInWhichOrder) {
+  const machine m = with_corrections({{"list_rank", "cpu.sublist", kind::unknown, 4, 1 << 20, 0, 2},
+                                      {"list_rank", "cpu.sublist", kind::random, 4, 1 << 20, 0, 3},
+                                      {"list_scan", "cpu.sublist", kind::unknown, 8, 1 << 20, 0, 5}});
+  primitives::list_problem p{.count = 1 << 20};
+  const auto factor = [&] { return factor_of(primitives::list_variants(), "cpu.sublist", p, m); };
+  EXPECT_NEAR(factor(), 2, 1e-9);
+  p.pattern = access_pattern::random();
+  EXPECT_NEAR(factor(), 3, 1e-9);
+  p = {.count = 1 << 20, .value_bytes = 8, .out_bytes = 8};
+  EXPECT_NEAR(factor(), 5, 1e-9);
+}
+
+TEST(Correction, OfHashSearchesIsByProbesAndRecordsAndTellsSearchesForAllApart) {
+  const machine m = with_corrections({{"hash_count", "cpu.direct", kind::unknown, 8, 1 << 16, 1 << 14, 2},
+                                      {"hash_count", "cpu.direct", kind::unknown, 8, 1 << 16, 1 << 22, 6},
+                                      {"hash_search", "cpu.direct", kind::unknown, 8, 1 << 16, 1 << 14, 4}});
+  primitives::hash_search_problem p{.output = primitives::hash_output::counts, .probes = 1 << 16};
+  p.index.records = p.index.distinct = 1 << 14;
+  const auto factor = [&] { return factor_of(primitives::hash_search_variants(), "cpu.direct", p, m); };
+  EXPECT_NEAR(factor(), 2, 0.1);
+  p.output = primitives::hash_output::first;
+  EXPECT_NEAR(factor(), 2, 0.1);
+  p.index.records = p.index.distinct = 1 << 22;
+  EXPECT_NEAR(factor(), 6, 0.1);
+  p.output = primitives::hash_output::matches;
+  EXPECT_NEAR(factor(), 4, 1e-9);
+}
+
+TEST(Correction, OfSplitsThatKeepNoOrderIsThatOfStableOnesOnTheHost) {
+  primitives::split_problem p{.stable = false, .count = 1000, .categories = 32};
+  EXPECT_EQ(place_of(p).primitive, "split");
+  p.backend = backend_kind::cuda;
+  EXPECT_EQ(place_of(p).primitive, "split_unstable");
 }
 
 TEST(Correction, DecidesWhatCallsTakeAndExplain) {

@@ -285,6 +285,7 @@ constexpr entry entry_of_search(std::string_view name, std::string_view example,
           .labels = labels_of_search,
           .explain = explain_search<Output>,
           .estimates = estimates_by<search_problem<Output>, hash_search_variants>,
+          .place = place_by<search_problem<Output>>,
           .job = &job};
 }
 
@@ -301,6 +302,7 @@ constexpr entry build_hash_index_entry{.name = build_name,
                                        .labels = labels_of_build,
                                        .explain = explain_build,
                                        .estimates = estimates_by<build_problem, hash_build_variants>,
+                                       .place = place_by<build_problem>,
                                        .job = &jobs::build_hash_index_job};
 constexpr entry hash_search_entry = entry_of_search<hash_output::matches>(
     "hash_search", "--count 100000000 --table 4000000 --repeats 16", read_search_for_ids, jobs::hash_search_job);

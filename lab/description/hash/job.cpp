@@ -276,11 +276,22 @@ constexpr sample count_samples[] = {{"hash_count/uniform:s65536:x16:h100/r4/k32"
 constexpr sample contains_samples[] = {{"hash_contains/zipf:s65536:x1:h50/r1/k64"}};
 constexpr sample find_samples[] = {{"hash_find/uniform:x1:h100/r4/k64"}};
 
+constexpr std::string_view builds_on_host[] = {"build_hash_index/x1/r4/k64", "build_hash_index/x1/r4/k32"};
+// Of indices that a core's cache holds and that it does not, with as many probes that find something as others.
+constexpr std::string_view searches_on_host[] = {"hash_search/uniform:s16384:x1:h50/r4/k64",
+                                                 "hash_search/uniform:s16384:x1:h50/r4/k32",
+                                                 "hash_search/uniform:s1048576:x1:h50/r4/k64"};
+constexpr std::string_view counts_on_host[] = {"hash_count/uniform:s16384:x1:h50/r4/k64",
+                                               "hash_count/uniform:s16384:x1:h50/r4/k32",
+                                               "hash_count/uniform:s1048576:x1:h50/r4/k64"};
+
 // A search with one answer for each probe.
 template <answer_kind Kind>
 constexpr job job_of_answers(std::span<const sample> samples, decltype(job::run) run,
-                             decltype(job::plain_loop) plain_loop) {
+                             decltype(job::plain_loop) plain_loop,
+                             std::span<const std::string_view> calibrated_on_host = {}) {
   return {.samples = samples,
+          .calibrated_on_host = calibrated_on_host,
           .shapes = search_shapes,
           .moved_bytes = bytes_of_calls,
           .unchecked = unchecked_search,
@@ -294,6 +305,7 @@ constexpr job job_of_answers(std::span<const sample> samples, decltype(job::run)
 }  // namespace
 
 constexpr job build_hash_index_job{.samples = build_samples,
+                                   .calibrated_on_host = builds_on_host,
                                    .shapes = build_shapes,
                                    .moved_bytes = bytes_of_calls,
                                    .unchecked = unchecked,
@@ -303,6 +315,7 @@ constexpr job build_hash_index_job{.samples = build_samples,
                                    .plain_loop = plain_build_hash_index};
 
 constexpr job hash_search_job{.samples = search_samples,
+                              .calibrated_on_host = searches_on_host,
                               .shapes = shapes_with_matches,
                               .moved_bytes = bytes_with_matches,
                               .unchecked = unchecked_matches,
@@ -312,7 +325,8 @@ constexpr job hash_search_job{.samples = search_samples,
                               .plain_loop = plain_hash_search,
                               .made = &index_of_table};
 
-constexpr job hash_count_job = job_of_answers<answer_kind::count>(count_samples, run_count, plain_hash_count);
+constexpr job hash_count_job =
+    job_of_answers<answer_kind::count>(count_samples, run_count, plain_hash_count, counts_on_host);
 constexpr job hash_contains_job =
     job_of_answers<answer_kind::contains>(contains_samples, run_contains, plain_hash_contains);
 constexpr job hash_find_job = job_of_answers<answer_kind::first>(find_samples, run_find, plain_hash_find);

@@ -465,7 +465,16 @@ constexpr sample rank_samples[] = {
     {"list_rank/permutation/r4/u32"}, {"list_rank/identity/r4/u32"}, {"list_rank/permutation/r4/u32+many"}};
 constexpr sample scan_samples[] = {{"list_scan/permutation/r4/u32+u32+packed"}, {"list_scan/permutation/r8/u32+f64"}};
 
+// In order, in windows that a core's cache holds, and at random: calls that are told no order have the mean of these.
+constexpr std::string_view ranks_on_host[] = {"list_rank/identity/r4/u32", "list_rank/clustered:4096/r4/u32",
+                                              "list_rank/permutation/r4/u32"};
+constexpr std::string_view scans_on_host[] = {
+    "list_scan/identity/r4/u32+u32+packed",    "list_scan/clustered:4096/r4/u32+u32+packed",
+    "list_scan/permutation/r4/u32+u32+packed", "list_scan/identity/r8/u32+u64",
+    "list_scan/clustered:4096/r8/u32+u64",     "list_scan/permutation/r8/u32+u64"};
+
 constexpr job list_rank_job{.samples = rank_samples,
+                            .calibrated_on_host = ranks_on_host,
                             .shapes = rank_shapes,
                             .moved_bytes = bytes_of_rank,
                             .unchecked = unchecked_rank,
@@ -475,6 +484,7 @@ constexpr job list_rank_job{.samples = rank_samples,
                             .plain_loop = plain_list_rank};
 
 constexpr job list_scan_job{.samples = scan_samples,
+                            .calibrated_on_host = scans_on_host,
                             .shapes = scan_shapes,
                             .moved_bytes = bytes_of_scan,
                             .unchecked = unchecked_scan,
@@ -500,6 +510,7 @@ constexpr entry list_rank_entry{.name = "list_rank",
                                 .labels = labels_of_rank,
                                 .explain = explain_rank,
                                 .estimates = estimates_by<rank_problem, list_variants>,
+                                .place = place_by<rank_problem>,
                                 .job = &jobs::list_rank_job};
 
 constexpr entry list_scan_entry{.name = "list_scan",
@@ -513,6 +524,7 @@ constexpr entry list_scan_entry{.name = "list_scan",
                                 .labels = labels_of_scan,
                                 .explain = explain_scan,
                                 .estimates = estimates_by<scan_problem, list_variants>,
+                                .place = place_by<scan_problem>,
                                 .job = &jobs::list_scan_job};
 
 constexpr const entry* entries_of_family[] = {&list_rank_entry, &list_scan_entry};

@@ -459,8 +459,11 @@ constexpr sample scatter_index_samples[] = {{"split_scatter_index/uniform:b8/r4/
 constexpr std::string_view calibrated_splits[] = {
     "split/uniform:b5/r4/own",  "split/uniform:b8/r4/own",   "split/uniform:b11/r4/own", "split/uniform:b16/r4/own",
     "split/uniform:b8/r16/k32", "split/uniform:b16/r16/k32", "split/uniform:b8/r100/k32"};
+// Records that do not go through buffers, with their keys in them.
+constexpr std::string_view splits_on_host[] = {"split/uniform:b4/r24/own", "split/uniform:b14/r24/own"};
 
-constexpr std::string_view calibrated_unstable[] = {
+// The host's variants are those of stable splits, and are measured there.
+constexpr std::string_view unstable_on_devices[] = {
     "split_unstable/uniform:b5/r4/own",  "split_unstable/uniform:b8/r4/own",  "split_unstable/uniform:b11/r4/own",
     "split_unstable/uniform:b16/r4/own", "split_unstable/uniform:b8/r16/k32", "split_unstable/uniform:b16/r16/k32",
     "split_unstable/uniform:b8/r100/k32"};
@@ -478,9 +481,13 @@ using run_function = void(const context& ctx, const problem_spec& problem, const
                           const call_settings&);
 
 constexpr job job_of_split(std::span<const sample> samples, std::span<const std::string_view> calibrated,
-                           run_function* run, count_function* count_mistakes) {
+                           run_function* run, count_function* count_mistakes,
+                           std::span<const std::string_view> calibrated_on_host = {},
+                           std::span<const std::string_view> calibrated_on_devices = {}) {
   return {.samples = samples,
           .calibrated = calibrated,
+          .calibrated_on_host = calibrated_on_host,
+          .calibrated_on_devices = calibrated_on_devices,
           .shapes = shapes,
           .moved_bytes = moved_bytes,
           .unchecked = unchecked,
@@ -490,9 +497,10 @@ constexpr job job_of_split(std::span<const sample> samples, std::span<const std:
           .plain_loop = plain_split};
 }
 
-constexpr job split_job = job_of_split(split_samples, calibrated_splits, run_records<split>, mistakes_of_records<true>);
-constexpr job split_unstable_job =
-    job_of_split(unstable_samples, calibrated_unstable, run_records<split_unstable>, mistakes_of_records<false>);
+constexpr job split_job =
+    job_of_split(split_samples, calibrated_splits, run_records<split>, mistakes_of_records<true>, splits_on_host);
+constexpr job split_unstable_job = job_of_split(unstable_samples, {}, run_records<split_unstable>,
+                                                mistakes_of_records<false>, {}, unstable_on_devices);
 constexpr job split_gather_index_job = job_of_split(gather_index_samples, calibrated_gather_indices,
                                                     run_index<split_gather_index>, mistakes_of_gather_index);
 constexpr job split_scatter_index_job = job_of_split(scatter_index_samples, calibrated_scatter_indices,

@@ -60,9 +60,11 @@ class answer_writer {
 
   /// Step 4: the first `capacity` record numbers. Parts are ranges of them, so that a probe with many costs no more
   /// than many probes.
-  void write_ids(std::uint64_t probes, std::uint64_t threads, const Id* rows, Id* ids, std::uint64_t capacity) const {
+  void write_ids(std::uint64_t probes, const answers_decision& d, const Id* rows, Id* ids,
+                 std::uint64_t capacity) const {
     const std::uint64_t written = std::min<std::uint64_t>(capacity, out_[probes]);
-    const std::uint64_t parts = parts_worth(written * sizeof(Id), threads);
+    const std::uint64_t worth = parts_worth(written * sizeof(Id), d.threads);
+    const std::uint64_t parts = worth > d.parts ? worth : parts_of_team(written * sizeof(Id), d.parts);
     for_each_range(written, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
       if (begin == end) return;
       auto i = static_cast<std::uint64_t>(std::upper_bound(out_, out_ + probes, begin) - out_) - 1;
@@ -121,7 +123,7 @@ void finish(const answer_writer<Output, Id, Out>& writer, const primitives::hash
   if constexpr (Output == primitives::hash_output::matches) {
     const std::uint64_t total = writer.make_offsets(problem.probes, d.parts);
     const primitives::hash_match_room room = (*b.make_room)(total);
-    writer.write_ids(problem.probes, d.threads, rows, static_cast<Id*>(room.ids), room.capacity);
+    writer.write_ids(problem.probes, d, rows, static_cast<Id*>(room.ids), room.capacity);
   }
 }
 

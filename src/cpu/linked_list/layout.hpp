@@ -15,6 +15,7 @@ struct sublist_tuning {
   int narrow_bits = 31;                   ///< of a link of 4 bytes, beside the one that says whether it was visited
   std::uint64_t widest_beside_link = 24;  ///< bytes of a value that lies beside its link, and not in the output
   double digits_per_node = 0.8;           ///< instructions of a step of a walk, in digits
+  double digits_per_sublist = 10;         ///< to place a splitter and to follow its sublist, both in a core's cache
 };
 constexpr sublist_tuning sublist_defaults;
 /// Walks that a thread interleaves: more than a core of any machine has misses under way, so that no profile has to say

@@ -13,6 +13,13 @@ using namespace primitives;
 
 namespace {
 
+// Seconds in which walks read and write all nodes at random. A line has nodes of several walks, so that what one thread
+// writes another one reads, as in the rates of random writes.
+double walk_seconds(std::uint64_t nodes, std::uint64_t node_bytes, const sublist_decision& decided, const machine& m) {
+  const double reads = m.random_reads(nodes, node_bytes, nodes * node_bytes);
+  return decided.parts > 1 ? std::max(reads, m.random_writes(nodes, node_bytes, nodes * node_bytes)) : reads;
+}
+
 // Sublists between splitters (Wei and JaJa 2010). Nodes are streamed to the scratch and from there to the output;
 // between that each is read and written once at a random place. Threads have so many walks in flight that these
 // accesses cost what independent ones cost, and lines are written back while others are read.
@@ -23,7 +30,6 @@ plan::planned plan_sublist(const list_problem& problem, const plan::scope& scope
   plan::planned plan;
   plan.scratch_bytes = decide_sublists(problem, machine.parallelism, tuning, decided);
   plan.decided.set(decided);
-  const auto parts = static_cast<double>(decided.parts);
   const std::uint64_t copied = problem.count * decided.node_bytes;
   const std::uint64_t read = problem.count * (problem.is_packed ? 8 : bytes(problem.successor) + problem.value_bytes);
   const std::uint64_t written = problem.count * problem.out_bytes;
@@ -31,12 +37,14 @@ plan::planned plan_sublist(const list_problem& problem, const plan::scope& scope
   const std::uint64_t node_bytes = std::max<std::uint64_t>(decided.node_bytes, problem.value_bytes);
   plan.add("latency", machine.launch_seconds + 3 * machine.step_seconds);
   plan.add("copies", machine.streamed(read + 2 * copied + 2 * written, read + copied + written));
-  plan.add_overlapped(
-      overlap_exponent,
-      {{"random read", in_order ? machine.streamed(2 * copied, copied)
-                                : machine.random_reads(problem.count, node_bytes, problem.count * node_bytes)},
-       {"steps", shared_digit_seconds(problem.count, tuning.digits_per_node, machine, decided.parts)}});
-  plan.add("sublists", static_cast<double>(decided.splitters) * machine.access_seconds / parts);
+  plan.add_overlapped(overlap_exponent,
+                      {{"random read", in_order ? machine.streamed(2 * copied, copied)
+                                                : walk_seconds(problem.count, node_bytes, decided, machine)},
+                       {"steps", shared_digit_seconds(problem.count, tuning.digits_per_node, machine, decided.parts)}});
+  // One thread goes from sublist to sublist, and waits for each that another thread has walked.
+  plan.add("sublists",
+           static_cast<double>(decided.splitters) *
+               (decided.parts > 1 ? machine.access_seconds : tuning.digits_per_sublist * digit_seconds(machine)));
   if (problem.lists == list_count::many) plan.add("heads", machine.streamed(copied, copied));
   return plan;
 }

@@ -40,7 +40,7 @@ void run_owner_of_rows(const context& ctx, const scatter_reduce_rows_problem& p,
                           .kernels = kernels_of_rows(p.in, p.out, p.op, false, p.values_per_row)};
   run_checked(ctx, p, b.index, scatter_reduce_rows_wording, [&] {
     if (!p.reads_out()) {
-      for_each_range(p.indexed_count, parts_worth(p.indexed_bytes(), decided.threads),
+      for_each_range(p.indexed_count, parts_of_team(p.indexed_bytes(), decided.threads),
                      [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                        if (p.out_row_bytes() == r.out_stride) {
                          r.kernels.clear(out + begin * r.out_stride, (end - begin) * r.width);

@@ -18,6 +18,11 @@ constexpr std::uint32_t most_rank_bits = 16;
 // Time to count and move a record beside streaming it, in digits. On the Xeon of family 6 model 207: some 30
 // instructions, and a write-combining buffer that is full once in 16 records of 8 bytes.
 constexpr double digits_per_record = 0.769;
+// Time that buckets take however few the records, in digits: to scan one count of a part, which one thread does for all
+// parts, from lines that others have written; and to write out what is left in one write-combining buffer, which each
+// part does for its own. 16 threads of a Xeon, 2^16 records of 4 bytes by 11 bits: 220 us, of which 20 are for records.
+constexpr double digits_per_count = 1.2;
+constexpr double digits_per_buffer = 8;
 
 std::uint32_t most_bits(const split_problem& p) noexcept {
   return p.product == split_product::scatter_index ? most_rank_bits : most_digit_bits;
@@ -26,6 +31,29 @@ std::uint32_t most_bits(const split_problem& p) noexcept {
 // Number of buckets of a single pass: categories that the key's bits can express.
 std::uint64_t split_buckets_of(const split_problem& p) noexcept {
   return std::min(p.categories, std::uint64_t{1} << p.bits.count);
+}
+
+// Buckets whose output lines the hardware fetches ahead, as it does those of streams.
+constexpr std::uint64_t most_fetched_ahead = 32;
+
+// Seconds to write the output, which is in no cache yet. Streaming stores alone do not fetch its lines first, and where
+// there are many buckets nothing fetches them ahead.
+double output_seconds(const split_problem& p, const machine& m, std::uint64_t buckets, bool streams) {
+  const std::uint64_t bytes = p.count * p.record_bytes;
+  if (streams && combines_writes(p)) return static_cast<double>(bytes) / m.copy_bytes_per_second;
+  const double fetched_ahead = static_cast<double>(2 * bytes) / m.copy_bytes_per_second;
+  if (p.product == split_product::scatter_index || buckets <= most_fetched_ahead) return fetched_ahead;
+  return std::max(fetched_ahead, m.random_writes(bytes / line_bytes, line_bytes, 4 * m.cache_bytes));
+}
+
+// Seconds that buckets take in all passes.
+double bucket_seconds(const split_problem& p, const machine& m, const split_decision& d) {
+  const auto buckets = static_cast<double>(d.layout.buckets);
+  const auto parts = static_cast<double>(d.parts);
+  const bool has_buffers = d.layout.bad_positions > d.layout.buffers;
+  const double written = has_buffers ? std::min(buckets, static_cast<double>(p.count) / parts) : 0;
+  return static_cast<double>(d.passes) * digit_seconds(m) *
+         (buckets * parts * digits_per_count + written * digits_per_buffer);
 }
 
 std::uint64_t key_bytes_read(const split_problem& p) noexcept {
@@ -94,9 +122,11 @@ plan::planned plan_split(const split_problem& problem, const plan::scope& scope)
 
   plan.add("latency", machine.launch_seconds + 2 * passes * machine.step_seconds);
   const std::uint64_t entry_bytes = problem.count * pass_entry_bytes(problem);
-  std::uint64_t streamed =
-      2 * key_bytes_read(problem) + moved;  // keys are read by histogram and scatter, records written
-  if (problem.product == split_product::records && problem.has_separate_key()) streamed += moved;
+  // Keys are read by the histogram, from memory, because a caller's arrays are taken to be cold, and again by the
+  // scatter, with the records.
+  std::uint64_t cold = key_bytes_read(problem);
+  if (problem.product == split_product::records && problem.has_separate_key()) cold += moved;
+  std::uint64_t streamed = key_bytes_read(problem);
   // Records that the passes do not move are fetched by the last pass, at random.
   const bool fetches = passes > 1 && problem.product == split_product::records &&
                        pass_entry_of(problem) == pass_entry::category_and_index;
@@ -104,9 +134,11 @@ plan::planned plan_split(const split_problem& problem, const plan::scope& scope)
     plan.add("random read",
              machine.random_reads(problem.count, problem.record_bytes, problem.count * problem.in_stride_bytes));
   if (passes > 1) streamed += (passes - 1) * 3 * entry_bytes;
-  plan.add("streamed", machine.streamed(streamed, all_bytes));
-  plan.add("moving records", static_cast<double>(problem.count) * passes * digits_per_record * digit_seconds(machine) /
-                                 machine.parallelism);
+  plan.add("streamed",
+           static_cast<double>(cold) / machine.copy_bytes_per_second + machine.streamed(streamed, all_bytes));
+  plan.add("output", output_seconds(problem, machine, decided.layout.buckets, decided.streams));
+  plan.add("moving records", shared_digit_seconds(problem.count, passes * digits_per_record, machine, parts));
+  plan.add("buckets", bucket_seconds(problem, machine, decided));
   return plan;
 }
 

@@ -15,6 +15,12 @@ inline std::uint64_t parts_worth(std::uint64_t bytes, std::uint64_t threads) noe
   return std::clamp<std::uint64_t>(bytes / bytes_per_thread, 1, std::max<std::uint64_t>(1, threads));
 }
 
+/// As parts_worth(), for a loop beside others of a call that have `threads` parts: all of them, or one. Teams of
+/// several sizes would have their threads ended and started again (core::for_each_task).
+inline std::uint64_t parts_of_team(std::uint64_t bytes, std::uint64_t threads) noexcept {
+  return parts_worth(bytes, threads) > 1 ? threads : 1;
+}
+
 using core::for_each_task;
 
 /// Calls work(part) for every part in [0, parts), in parallel. The bounds of a part do not depend on the number of

@@ -5,7 +5,7 @@
 #include <sheaf/hash_search.hpp>
 
 #include "core/host.hpp"
-#include "plan/variant.hpp"
+#include "plan/correction.hpp"
 
 namespace sheaf::primitives {
 
@@ -49,6 +49,10 @@ struct hash_build_problem {
   friend bool operator==(const hash_build_problem&, const hash_build_problem&) = default;
 };
 
+inline plan::measured_place place_of(const hash_build_problem& p) noexcept {
+  return {"build_hash_index", access_pattern::kind::unknown, p.key_bytes, p.count, 0};
+}
+
 struct hash_build_buffers {
   const_records keys;
   /// Where run puts the index. It sets facts.distinct and facts.longest_chain, and the call sets the other facts.
@@ -78,6 +82,13 @@ struct hash_search_problem {
 
   friend bool operator==(const hash_search_problem&, const hash_search_problem&) = default;
 };
+
+/// Searches for all records have steps of their own. The others differ by what they write for a probe alone, and are
+/// measured together.
+inline plan::measured_place place_of(const hash_search_problem& p) noexcept {
+  return {p.output == hash_output::matches ? "hash_search" : "hash_count", access_pattern::kind::unknown,
+          p.index.key_bytes, p.probes, p.index.records};
+}
 
 /// Where the ids of all matches go: the first `capacity` of them are written.
 struct hash_match_room {

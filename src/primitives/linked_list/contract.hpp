@@ -2,7 +2,7 @@
 
 #include <sheaf/list_scan.hpp>
 
-#include "plan/variant.hpp"
+#include "plan/correction.hpp"
 
 namespace sheaf::primitives {
 
@@ -25,6 +25,10 @@ struct list_problem {
   bool ranks() const noexcept { return value_bytes == 0; }
   friend bool operator==(const list_problem&, const list_problem&) = default;
 };
+
+inline plan::measured_place place_of(const list_problem& p) noexcept {
+  return {p.ranks() ? "list_rank" : "list_scan", p.pattern.shape, p.out_bytes, p.count, 0};
+}
 
 /// What may be wrong with a list, the worst first.
 enum class list_fault : std::uint8_t {

@@ -50,7 +50,9 @@ constexpr std::string_view name_of(split_product product, bool stable) noexcept 
 inline plan::measured_place place_of(const split_problem& p) noexcept {
   // The range is a number of 64 bits, and splits by more bits lie where it ends.
   const std::uint64_t range = p.has_wide_category() ? std::uint64_t{1} << std::min(63U, p.bits.count) : p.categories;
-  return {name_of(p.product, p.stable), access_pattern::kind::unknown, p.record_bytes, p.count, range};
+  // On the CPU the variants of stable splits are those of the others, too.
+  const bool is_stable = p.stable || p.backend == backend_kind::cpu;
+  return {name_of(p.product, is_stable), access_pattern::kind::unknown, p.record_bytes, p.count, range};
 }
 
 /// Stable splits have the same bits by all variants; of others the caller leaves the order within a category open.

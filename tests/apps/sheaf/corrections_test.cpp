@@ -85,16 +85,24 @@ TEST(Corrections, KeepWhatTheShippedProfileChoosesWhereItChoosesBetter) {
       {.seconds = 1e6,
        .now = [] { return 0.0; },
        .seconds_of = [&](const auto& p, auto variant) { return 3 * seconds_on(shipped, p, variant); }});
-  const auto found = std::ranges::find(better, "sort_gather_index", &jobs::better_shipped::primitive);
-  ASSERT_NE(found, better.end());
+  // Which sort it is depends on the instructions of the processor that runs this.
+  std::string_view name = "sort_gather_index/uniform/r4/u64";
+  auto found = std::ranges::find(better, "sort_gather_index", &jobs::better_shipped::primitive);
+  if (found == better.end()) {
+    name = "sort_pairs/uniform/r8/u64";
+    found = std::ranges::find(better, "sort_pairs", &jobs::better_shipped::primitive);
+  }
+  std::string all;
+  for (const jobs::better_shipped& b : better) all += b.primitive + " ";
+  ASSERT_NE(found, better.end()) << "but of " << all;
   EXPECT_NEAR(found->shipped_loss, 1, 1e-9);
   EXPECT_GT(found->loss, 1.02);
   for (const std::uint64_t count : {std::uint64_t{4} << 10, std::uint64_t{64} << 10, std::uint64_t{1} << 20}) {
-    const problem_spec p = jobs::problem_of({"sort_gather_index/uniform/r4/u64"}, count);
+    const problem_spec p = jobs::problem_of({name}, count);
     const std::string variant = choice_of(m, p);
     // The factors of other problems, which this measurement scatters by 225, have a little weight here.
     EXPECT_LE(seconds_on(shipped, p, variant), 1.1 * seconds_on(shipped, p, choice_of(shipped, p))) << variant;
-    EXPECT_NEAR(seconds_on(m, p, variant), 3 * seconds_on(shipped, p, variant), 0.2 * seconds_on(shipped, p, variant))
+    EXPECT_NEAR(seconds_on(m, p, variant), 3 * seconds_on(shipped, p, variant), 0.4 * seconds_on(shipped, p, variant))
         << "predictions are those of the shipped profile, times how far off they are";
   }
 }
@@ -131,9 +139,15 @@ TEST(Corrections, KeepToTheirTimeAndGiveEachPrimitiveItsShare) {
   EXPECT_LT(clock, 13) << "a problem that has begun is run to its end";
   std::set<std::string, std::less<>> measured;
   for (const variant_correction& c : m.corrections) measured.insert(c.primitive);
-  for (const char* primitive : {"gather", "scatter", "sort_pairs", "spmv"}) {
+  for (const char* primitive : {"gather", "scatter", "split", "sort_pairs", "list_rank", "list_scan",
+                                "build_hash_index", "hash_search", "hash_count", "spmv"}) {
     EXPECT_TRUE(measured.contains(primitive)) << primitive;
   }
+  // Those that have the same variants on the host are measured once.
+  for (const char* primitive : {"split_unstable", "hash_find", "hash_contains"}) {
+    EXPECT_FALSE(measured.contains(primitive)) << primitive;
+  }
+  for (const variant_correction& c : m.corrections) EXPECT_FALSE(c.variant.starts_with("reference.")) << c.primitive;
 }
 
 }  // namespace

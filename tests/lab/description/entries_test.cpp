@@ -130,7 +130,12 @@ TEST(Entries, SayWhereTheirProblemsLieAmongThoseThatCalibrationRuns) {
   EXPECT_EQ(stable.record_bytes, 12U);
   EXPECT_EQ(stable.count, 5000U);
   EXPECT_EQ(stable.range, 256U);
-  EXPECT_EQ(place("split_unstable/uniform:b8/r12/k32/n=5000").primitive, "split_unstable");
+  EXPECT_EQ(place("split_unstable/uniform:b8/r12/k32/n=5000").primitive, "split") << "the host's variants are the same";
+  EXPECT_EQ(place("list_rank/permutation/r4/u32/n=9").primitive, "list_rank");
+  EXPECT_EQ(place("list_scan/permutation/r8/u32+u64/n=9").record_bytes, 8U);
+  EXPECT_EQ(place("hash_search/uniform:s7:x1:h50/r4/k64/n=9").range, 7U);
+  EXPECT_EQ(place("hash_find/uniform:s7:x1:h50/r4/k64/n=9").primitive, "hash_count");
+  EXPECT_EQ(place("build_hash_index/x1/r4/k32/n=9").record_bytes, 4U);
   EXPECT_EQ(place("split/uniform:b33/r12/own/n=5000").range, std::uint64_t{1} << 33);
   EXPECT_EQ(place("split/uniform:b96/r12/own/n=5000").range, std::uint64_t{1} << 63) << "as far as numbers go";
   EXPECT_EQ(place("split/uniform:b100/r16/own/n=5000").range, std::uint64_t{1} << 50) << "the first call's";
