@@ -63,6 +63,7 @@ class answer_writer {
   void write_ids(std::uint64_t probes, const answers_decision& d, const Id* rows, Id* ids,
                  std::uint64_t capacity) const {
     const std::uint64_t written = std::min<std::uint64_t>(capacity, out_[probes]);
+    // Matches may be worth more threads than the probes were.
     const std::uint64_t worth = parts_worth(written * sizeof(Id), d.threads);
     const std::uint64_t parts = worth > d.parts ? worth : parts_of_team(written * sizeof(Id), d.parts);
     for_each_range(written, parts, [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {

@@ -43,9 +43,10 @@ bool write_apart(const Index* index, std::uint64_t count, std::uint64_t parts) {
 }
 
 // Threads of a scatter. Those that write narrow records into the same lines take these from one another's caches, as
-// long as few lines are there: 2^14 records of 8 bytes at random take two threads of an EPYC of family 25 56 us, one
-// thread 30. Of 16 bytes two threads take 53 us, one thread 75; of 32 bytes 75 and 136. 2^18 records of 8 bytes, twice
-// what a core of an EPYC of family 26 has to itself, take two threads 298 us there, one thread 452.
+// long as half of a core's own cache holds them: 2^14 records of 8 bytes at random take two threads of an EPYC of
+// family 25 56 us, one thread 30. Of 16 bytes two threads take 53 us, one thread 75; of 32 bytes 75 and 136. 2^18
+// records of 8 bytes, twice what a core of an EPYC of family 26 has to itself, take two threads 298 us there, one
+// thread 452.
 std::uint64_t writing_threads(const context& ctx, const primitives::scatter_problem& problem, index_span list) {
   std::uint64_t threads = threads_worth(ctx, problem);
   constexpr std::uint64_t most_bytes = 8;
